@@ -1,0 +1,102 @@
+"""Teammates as asyncio tasks of this process.
+
+The body of a teammate is handed in, so that this package never imports the worker. Each teammate runs
+in a context of its own: identity travels in context variables, not in globals or the environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Awaitable, Callable
+
+from swarm.core.spawn import TeammateSpec
+from swarm.errors import BackendError
+
+TeammateBody = Callable[[TeammateSpec, asyncio.Event, asyncio.Event], Awaitable[str]]
+"""`body(spec, stop, hint)`: runs until `stop` is set; `hint` says that something may have changed."""
+
+
+class InProcessBackend:
+    """At most `limit` teammates in one event loop. Not shared between threads."""
+
+    name = "in-process"
+
+    def __init__(self, body: TeammateBody, *, limit: int) -> None:
+        self._body = body
+        self._limit = limit
+        self._running: dict[str, _Running] = {}
+
+    async def spawn(self, spec: TeammateSpec) -> None:
+        """Start a teammate; it reports ready in its agent record. The name must not be running already."""
+        if self.is_alive(spec.name):
+            raise BackendError(f"{spec.name} is running already", code="agent_alive", details={"agent": spec.name})
+        if len(self.list_alive()) >= self._limit:
+            raise BackendError(
+                f"{spec.name} was not started: at most {self._limit} teammates fit into one process",
+                code="bad_value",
+                details={"limit": self._limit},
+            )
+        stop, hint = asyncio.Event(), asyncio.Event()
+        context = contextvars.copy_context()
+        task = asyncio.get_running_loop().create_task(
+            self._run(spec, stop, hint), name=f"teammate {spec.name}", context=context
+        )
+        self._running[spec.name] = _Running(task, stop, hint)
+
+    async def _run(self, spec: TeammateSpec, stop: asyncio.Event, hint: asyncio.Event) -> str:
+        return await self._body(spec, stop, hint)
+
+    def is_alive(self, name: str) -> bool:
+        """Whether the teammate's task is still running."""
+        running = self._running.get(name)
+        return running is not None and not running.task.done()
+
+    def list_alive(self) -> tuple[str, ...]:
+        """Names of the running teammates, in the order of their start."""
+        return tuple(name for name in self._running if self.is_alive(name))
+
+    def failure(self, name: str) -> BaseException | None:
+        """The exception that ended this teammate, if one did."""
+        running = self._running.get(name)
+        if running is None or not running.task.done() or running.task.cancelled():
+            return None
+        return running.task.exception()
+
+    def hint(self) -> None:
+        """Tell all teammates that the team's files have changed. Only a hint: they look by themselves, too."""
+        for running in self._running.values():
+            running.hint.set()
+
+    def ask_to_stop(self, name: str) -> None:
+        """Ask a teammate to stop: it ends its tool, releases its task and goes. Repeats do nothing."""
+        if name in self._running:
+            self._running[name].stop.set()
+            self._running[name].hint.set()
+
+    async def stop(self, *, timeout: float) -> tuple[str, ...]:
+        """Ask all to stop, cancel those that need longer than `timeout` seconds; return the names of these."""
+        for name in self.list_alive():
+            self.ask_to_stop(name)
+        await self._wait(timeout)
+        late = self.list_alive()
+        await self.kill(timeout=timeout)
+        return late
+
+    async def kill(self, *, timeout: float) -> None:
+        """Cancel whatever still runs and wait, at most `timeout` seconds, until it is gone."""
+        for name in self.list_alive():
+            self._running[name].task.cancel()
+        await self._wait(timeout)
+
+    async def _wait(self, timeout: float) -> None:
+        alive = [self._running[name].task for name in self.list_alive()]
+        if alive:
+            await asyncio.wait(alive, timeout=timeout)
+
+
+class _Running:
+    def __init__(self, task: asyncio.Task[str], stop: asyncio.Event, hint: asyncio.Event) -> None:
+        self.task = task
+        self.stop = stop
+        self.hint = hint
