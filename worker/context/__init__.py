@@ -1,0 +1,1 @@
+"""What one agent knows: who it is, and what a session starts with."""
