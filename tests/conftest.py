@@ -1,0 +1,47 @@
+"""What every test gets: a home of its own, and an environment that says nothing about the caller's."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TEST_TIME_SCALE = "0.2"
+"""Factor on every duration of the product, unless the caller sets SWARM_TIME_SCALE (`make soak` sets 1)."""
+
+# GIT_*: a git hook that runs the tests exports the caller's repository, and every scratch one would be that.
+FOREIGN_PREFIXES = ("ANTHROPIC_", "CLAUDE_", "GIT_", "SWARM_", "TMUX", "XDG_")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--live", action="store_true", help="also run tests that cost money")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--live"):
+        return
+    for item in items:
+        if item.get_closest_marker("live"):
+            item.add_marker(pytest.mark.skip(reason="costs money; needs --live"))
+
+
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("homes")
+
+
+@pytest.fixture(autouse=True)
+def isolated_home(_homes: Path) -> Iterator[Path]:
+    """An empty HOME, which also holds the teams: CLAUDE_CONFIG_DIR is `.claude` in it."""
+    home = Path(tempfile.mkdtemp(dir=_homes))  # mktemp would list all earlier homes first
+    with pytest.MonkeyPatch.context() as patch:
+        scale = os.environ.get("SWARM_TIME_SCALE", TEST_TIME_SCALE)
+        for name in [name for name in os.environ if name.startswith(FOREIGN_PREFIXES)]:
+            patch.delenv(name)
+        patch.setenv("HOME", str(home))
+        patch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
+        patch.setenv("SWARM_TIME_SCALE", scale)
+        yield home
