@@ -1,0 +1,1 @@
+"""One agent: its loop, its tools and its conversation."""
