@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any, Protocol
 
 from swarm.values import Value
@@ -41,8 +41,8 @@ class Model(Protocol):
 
     name: str
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        """Yield what arrives; the last event is the only `TurnDone`."""
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Yield what arrives; the last event is the only `TurnDone`. Closing it early drops the request."""
         ...
 
     def unfinished(self, messages: list[Message]) -> str | None:
