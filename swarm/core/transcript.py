@@ -1,0 +1,123 @@
+"""The lines of a transcript, and the messages of a model request that they fold into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from swarm.core.fields import present
+from swarm.values import Value
+
+INTERRUPTED = "The tool call was interrupted before it returned a result; what it did is not known."
+
+
+class Position(Value):
+    """Where a line stands: `(session, n)` is its id, the rest says when and for what."""
+
+    session: str
+    n: int
+    time: str
+    run_id: str
+    task: str | None = None
+
+
+def _line(kind: str, at: Position, **fields: Any) -> dict[str, Any]:
+    place = present(session=at.session, n=at.n, time=at.time, task=at.task, run_id=at.run_id)
+    return {"type": kind, **place, **present(**fields)}
+
+
+def start_line(
+    at: Position, *, cause: str, model: str, parent: str | None = None, carried: Sequence[str] = ()
+) -> dict[str, Any]:
+    """First line of a session. `cause` is `claim`, `retry`, `resume` or `lead`; `carried` holds message ids.
+
+    `parent` is the session it goes on from. Carried mail stands in that one and is repeated, not recorded again.
+    """
+    return _line("start", at, cause=cause, model=model, parent=parent, carried=list(carried) or None)
+
+
+def user_line(at: Position, *, message: Mapping[str, Any], msg_ids: Sequence[str] = ()) -> dict[str, Any]:
+    """Prompt, mail or reminder. Text and ids of mail are in one line: a kill keeps both or neither."""
+    return _line("user", at, msg_ids=list(msg_ids) or None, message=message)
+
+
+def assistant_line(
+    at: Position, *, message: Mapping[str, Any], stop_reason: str, usage: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A complete answer of the model, exactly as it came."""
+    return _line("assistant", at, message=message, stop_reason=stop_reason, usage=usage)
+
+
+def call_line(at: Position, *, block: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool that starts before the answer it stands in is complete."""
+    return _line("call", at, block=block)
+
+
+def result_line(
+    at: Position, *, block: Mapping[str, Any], elapsed_seconds: float, persisted: str | None = None
+) -> dict[str, Any]:
+    """A tool's result. `persisted` is where all of it lies when `block` holds only a preview."""
+    return _line("result", at, block=block, elapsed_seconds=elapsed_seconds, persisted=persisted)
+
+
+def note_line(at: Position, *, what: str, text: str, data: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Something that a reader must know and the model may not see."""
+    return _line("note", at, what=what, text=text, data=data)
+
+
+def end_line(at: Position, *, why: str, outcome: str) -> dict[str, Any]:
+    """Last line: why the loop ended, and `completed`, `failed` or `released`."""
+    return _line("end", at, why=why, outcome=outcome)
+
+
+def message_ids(lines: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """Return the ids of all mail in these lines: what the model has been given already."""
+    return frozenset(msg_id for line in lines for msg_id in line.get("msg_ids", ()))
+
+
+def fold_messages(lines: Iterable[Mapping[str, Any]], session: str) -> list[dict[str, Any]]:
+    """Return a session's messages as the next request sends them.
+
+    Neighbouring `user` and `result` lines become one user message, the results first, in the order of
+    their calls. A call without a result is answered as interrupted; a result without a call, and text
+    that is blank, are left out: no model accepts them.
+    """
+    own = [line for line in lines if line.get("session") == session]
+    results: dict[str, Any] = {}
+    for line in own:
+        if line["type"] == "result":
+            results.setdefault(line["block"]["tool_use_id"], line["block"])
+    messages: list[dict[str, Any]] = []
+    for line in own:
+        if line["type"] == "user":
+            _append(messages, "user", _blocks(line["message"]))
+        elif line["type"] == "assistant":
+            blocks = _blocks(line["message"])
+            _append(messages, "assistant", blocks)
+            _append(messages, "user", _answers(blocks, results))
+    return messages
+
+
+def _append(messages: list[dict[str, Any]], role: str, blocks: list[Any]) -> None:
+    if not blocks:
+        return
+    if messages and messages[-1]["role"] == role:
+        messages[-1]["content"].extend(blocks)
+    else:
+        messages.append({"role": role, "content": blocks})
+
+
+def _blocks(message: Mapping[str, Any]) -> list[Any]:
+    content = message["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return [block for block in blocks if block.get("type") != "text" or block["text"].strip()]
+
+
+def _answers(blocks: Iterable[Mapping[str, Any]], results: Mapping[str, Any]) -> list[Any]:
+    calls = [block["id"] for block in blocks if block.get("type") == "tool_use"]
+    return [results.get(call) or interrupted_result(call) for call in calls]
+
+
+def interrupted_result(tool_use_id: str) -> dict[str, Any]:
+    """Return the answer to a call whose end nobody saw."""
+    return {"type": "tool_result", "tool_use_id": tool_use_id, "content": INTERRUPTED, "is_error": True}
