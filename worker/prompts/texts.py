@@ -1,0 +1,21 @@
+"""Texts that the runtime puts into a conversation. None of them pretends to be written by a person."""
+
+from __future__ import annotations
+
+VERIFY_FAILED = """\
+<runtime-notice>
+The task is not done yet: a check that belongs to it failed. Find the cause, repair it and end again with your report.
+
+Check: {command}
+Result: {outcome}
+Output:
+{output}
+</runtime-notice>"""
+
+RESUMED = """\
+<runtime-notice>
+This session was cut off ({why}) and goes on now. Calls without a real result were interrupted: look at what they \
+did before you repeat one.
+</runtime-notice>"""
+
+INTERRUPTED_BY_STOP = "Interrupted: the teammate was asked to stop before this call had ended."
