@@ -1,0 +1,1 @@
+"""Decisions as pure functions over values: no disk, no clock, no process, no log."""

@@ -35,11 +35,7 @@ def check_name(name: str, what: str = "teammate") -> str:
     if _NAME.fullmatch(name) and not reserved:
         return name
     suggestion = suggest_name(name, what)
-    why = (
-        "is reserved"
-        if reserved
-        else "is not a name: letters A-Z, digits, _ and -, at most 64, the first no sign"
-    )
+    why = "is reserved" if reserved else "may hold A-Z, a-z, 0-9, _ and -, at most 64, the first no sign"
     raise ConfigError(
         f"{what} name {_shown(name)} {why}; try {suggestion}",
         code="bad_name",

@@ -31,7 +31,7 @@ CONTROL_KINDS = _FROM_LEADER | _TO_LEADER
 
 
 class Message(Value):
-    """One message; the same object in an inbox, an overflow file and a history (where `acked_at` is added)."""
+    """One message; the same object in inbox, overflow file and history (there with `acked_at`)."""
 
     sender: str
     text: str
@@ -158,9 +158,8 @@ def shutdown_reply(
 
 
 def task_report(
-    *, task_id: str, status: str, at: str, summary: str | None = None, reason: str | None = None,
-    unblocked: Sequence[str] = (),
-) -> str:  # fmt: skip
+    task_id: str, status: str, summary: str | None, reason: str | None, unblocked: Sequence[str], at: str
+) -> str:
     """Return the text that tells the leader how a task ended (`completed`, `failed` or `released`)."""
     return _control(
         "swarm.task_report",

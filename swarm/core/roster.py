@@ -50,7 +50,7 @@ class Member(Value):
 
 
 class Roster(Value):
-    """A team's `config.json`. `schema` is None in a team that is not ours; `native` means only our workers."""
+    """A team's `config.json`. `schema` is None in a team that is not ours; `native`: only our workers."""
 
     name: str
     created_at: int

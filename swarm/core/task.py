@@ -39,7 +39,7 @@ _MOVES = frozenset(
 
 
 def may_move(old: str, new: str) -> bool:
-    """Tell whether a task may go from one status to the other. No path changes a status without asking here."""
+    """Tell whether a task may go from one status to the other; every path asks here."""
     return (old, new) in _MOVES
 
 
@@ -93,7 +93,7 @@ class NewTask(Value):
 
 
 class Task(Value):
-    """One task as its file holds it. `seq` is the last journal line in it; 0 means that another client made it."""
+    """One task as its file holds it. `seq` is the last journal line in it; 0: another client made it."""
 
     id: str
     subject: str

@@ -1,6 +1,7 @@
 """Times as text: UTC with milliseconds, `2026-11-30T12:33:38.156Z`.
 
-Calendar arithmetic is done here because importing `datetime` would cost a one-shot command more than its work.
+Calendar arithmetic is done here because importing `datetime` would cost a short command more than
+its work.
 """
 
 from __future__ import annotations

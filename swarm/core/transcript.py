@@ -29,9 +29,9 @@ def _line(kind: str, at: Position, **fields: Any) -> dict[str, Any]:
 def start_line(
     at: Position, *, cause: str, model: str, parent: str | None = None, carried: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """First line of a session. `cause` is `claim`, `retry`, `resume` or `lead`; `carried` holds message ids.
+    """First line of a session. `cause` is `claim`, `retry`, `resume` or `lead`.
 
-    `parent` is the session it goes on from. Carried mail stands in that one and is repeated, not recorded again.
+    `parent` is the session it goes on from; `carried` names mail that stands in that one and is repeated.
     """
     return _line("start", at, cause=cause, model=model, parent=parent, carried=list(carried) or None)
 

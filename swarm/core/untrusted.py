@@ -22,7 +22,7 @@ _INVISIBLE = re.compile(
 
 
 def clean(text: str) -> str:
-    """Return the text as a person would see it: no NUL, no control but tab and line feed, nothing invisible."""
+    """Return the text as a person would see it: no controls but tab and line feed, nothing invisible."""
     return _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text))
 
 
