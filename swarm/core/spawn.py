@@ -12,7 +12,8 @@ class TeammateSpec(Value):
     """All that a new teammate needs to know, whichever way it is started.
 
     `leader_run_id` is set when a leader lives that it should watch; `allow` and `deny` are permission
-    rules of the team file; `environ` is the environment that its children are made from.
+    rules of the team file; `environ` is the environment that its children are made from. `pace_seconds`
+    is how long a scripted model waits before each turn, so that a person can follow.
     """
 
     root: str
@@ -30,3 +31,5 @@ class TeammateSpec(Value):
     deny: tuple[str, ...] = ()
     environ: Mapping[str, str] = EMPTY
     time_scale: float = 1.0
+    pace_seconds: float = 0.0
+    pace_seconds: float = 0.0
