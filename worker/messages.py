@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from swarm.core.transcript import interrupted_result
+
 Message = dict[str, Any]
 Block = dict[str, Any]
-
-INTERRUPTED = "Interrupted: this call did not run to its end, and what it did until then is unknown."
-"""Result of a call that was cut off; not a refusal, so the model may look and call again."""
 
 MISSING_START = "(The beginning of this conversation is not available.)"
 
@@ -27,10 +26,6 @@ def tool_use(tool_use_id: str, name: str, tool_input: dict[str, Any]) -> Block:
 
 def tool_result(tool_use_id: str, content: str, *, is_error: bool = False) -> Block:
     return {"type": "tool_result", "tool_use_id": tool_use_id, "content": content, "is_error": is_error}
-
-
-def interrupted_result(tool_use_id: str) -> Block:
-    return tool_result(tool_use_id, INTERRUPTED, is_error=True)
 
 
 def user_message(*blocks: Block | str) -> Message:

@@ -32,4 +32,3 @@ class TeammateSpec(Value):
     environ: Mapping[str, str] = EMPTY
     time_scale: float = 1.0
     pace_seconds: float = 0.0
-    pace_seconds: float = 0.0

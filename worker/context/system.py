@@ -1,7 +1,7 @@
 """The system prompt: a part that is the same for every agent of every team, then what is particular.
 
-The order is a matter of cost: services keep the longest common beginning of requests, so nothing that depends on the
-team, the machine, the time or the tools may stand in the first part.
+The order is a matter of cost: services keep the longest common beginning of requests, so nothing that depends
+on the team, the machine, the time or the tools may stand in the first part.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 VERIFY_FAILED = """\
 <runtime-notice>
-The task is not done yet: a check that belongs to it failed. Find the cause, repair it and end again with your report.
+The task is not done yet: a check that belongs to it failed. Find the cause, repair it and end again with \
+your report.
 
 Check: {command}
 Result: {outcome}
@@ -14,8 +15,6 @@ Output:
 
 RESUMED = """\
 <runtime-notice>
-This session was cut off ({why}) and goes on now. Calls without a real result were interrupted: look at what they \
+This session was cut off and goes on now. Calls without a real result were interrupted: look at what they \
 did before you repeat one.
 </runtime-notice>"""
-
-INTERRUPTED_BY_STOP = "Interrupted: the teammate was asked to stop before this call had ended."

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 
+from swarm.core.transcript import INTERRUPTED
 from tests.support.models import check_array
 from worker.messages import (
-    INTERRUPTED,
     assistant_message,
     final_text,
     repair_pairing,
