@@ -24,7 +24,9 @@ _CODES_BY_EXIT: dict[int, str] = {
     124: "timed_out",
     130: "interrupted",
 }
-EXIT_CODES: dict[str, int] = {code: number for number, codes in _CODES_BY_EXIT.items() for code in codes.split()}
+EXIT_CODES: dict[str, int] = {
+    code: number for number, codes in _CODES_BY_EXIT.items() for code in codes.split()
+}
 """Exit code of each error code; codes are never renamed, messages may be."""
 
 
@@ -87,7 +89,9 @@ class CorruptStateError(StateError):
     """A file of the team does not parse; it is left as it is."""
 
     def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{path} is damaged ({why}); it was left untouched", code="corrupt_state", details={"path": path})
+        super().__init__(
+            f"{path} is damaged ({why}); it was left untouched", code="corrupt_state", details={"path": path}
+        )
 
 
 class StorageIOError(StateError):
@@ -95,7 +99,9 @@ class StorageIOError(StateError):
 
     def __init__(self, path: str, error: OSError) -> None:
         super().__init__(
-            f"{path}: {error.strerror or error}", code="io_error", details={"path": path, "errno": error.errno or 0}
+            f"{path}: {error.strerror or error}",
+            code="io_error",
+            details={"path": path, "errno": error.errno or 0},
         )
 
 
@@ -108,7 +114,9 @@ class CycleError(TaskError):
 
     def __init__(self, cycle: tuple[str, ...]) -> None:
         path = " -> ".join(cycle)
-        super().__init__(f"this dependency closes a cycle: {path}", code="cycle", details={"cycle": list(cycle)})
+        super().__init__(
+            f"this dependency closes a cycle: {path}", code="cycle", details={"cycle": list(cycle)}
+        )
 
 
 class BackendError(SwarmError):

@@ -62,6 +62,10 @@ class Settings(Value):
     read_lines_default: int = 2_000
     read_line_max_chars: int = 2_000
     read_file_max_bytes: int = 2_000_000
+    read_part_file_max_bytes: int = 64_000_000
+    read_result_max_chars: int = 100_000
+    edit_file_max_bytes: int = 10_000_000
+    file_lock_seconds: float = 5.0
     glob_results_max: int = 100
     grep_head_limit: int = 250
     grep_timeout_seconds: float = 30.0
@@ -70,13 +74,13 @@ class Settings(Value):
         """Return these settings with every duration multiplied by `factor` (must be above 0)."""
         if factor == 1.0:
             return self
-        changes = {f: getattr(self, f) * factor for f in self._fields if f.endswith("_seconds")}  # type: ignore[attr-defined]
+        changes = {f: getattr(self, f) * factor for f in self._fields if f.endswith("_seconds")}
         return self.replace(**changes)
 
 
 def settings_from(environ: dict[str, str]) -> Settings:
     """Return the settings for this environment; a bad `SWARM_TIME_SCALE` is an error, not ignored."""
-    from swarm.errors import ConfigError  # noqa: PLC0415 - only on this path
+    from swarm.errors import ConfigError
 
     text = environ.get("SWARM_TIME_SCALE", "1")
     try:
@@ -84,5 +88,7 @@ def settings_from(environ: dict[str, str]) -> Settings:
     except ValueError:
         factor = 0.0
     if not 0.0 < factor < 1e6:  # noqa: PLR2004 - a scale past any test or soak run is a typing error
-        raise ConfigError(f"SWARM_TIME_SCALE is {text!r}; give a number above 0", code="bad_value", details={"value": text})
+        raise ConfigError(
+            f"SWARM_TIME_SCALE is {text!r}; give a number above 0", code="bad_value", details={"value": text}
+        )
     return Settings().scaled(factor)

@@ -6,18 +6,25 @@ one-shot command; this does the part that records need, and type checkers treat 
 
 from __future__ import annotations
 
-from typing import Any, Self, dataclass_transform
+from typing import Any, ClassVar, Self, dataclass_transform
 
 
 class _ValueMeta(type):
+    """Turns the annotations of a class into slots, and its class attributes into defaults."""
+
+    _fields: tuple[str, ...]
+    _defaults: dict[str, Any]
+
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> _ValueMeta:
-        fields = [f for f in namespace.get("__annotations__", {}) if not f.startswith("_")]
-        defaults = {f: namespace.pop(f) for f in fields if f in namespace}
-        namespace["__slots__"] = tuple(fields)
+        own = [field for field in namespace.get("__annotations__", {}) if not field.startswith("_")]
+        own_defaults = {field: namespace.pop(field) for field in own if field in namespace}
+        namespace["__slots__"] = tuple(own)
+        parents = [base for base in bases if isinstance(base, _ValueMeta)]
+        fields = [field for parent in parents for field in parent._fields]
+        defaults = {f: value for parent in parents for f, value in vars(parent)["_defaults"].items()}
         made = super().__new__(cls, name, bases, namespace)
-        inherited = [b for b in made.__mro__[1:] if isinstance(b, _ValueMeta)]
-        made._fields = tuple(dict.fromkeys([f for b in reversed(inherited) for f in b.__slots__] + fields))  # type: ignore[attr-defined]
-        made._defaults = {k: v for b in reversed(inherited) for k, v in b._defaults.items()} | defaults  # type: ignore[attr-defined]
+        made._fields = tuple(dict.fromkeys(fields + own))
+        made._defaults = defaults | own_defaults
         return made
 
 
@@ -25,14 +32,16 @@ class _ValueMeta(type):
 class Value(metaclass=_ValueMeta):
     """Base of frozen records: keyword arguments in, equality by fields, `replace` for a changed copy."""
 
+    _fields: ClassVar[tuple[str, ...]]
+    _defaults: ClassVar[dict[str, Any]]
+
     def __init__(self, **given: Any) -> None:
         put = object.__setattr__
-        defaults: dict[str, Any] = self._defaults  # type: ignore[attr-defined]
-        for field in self._fields:  # type: ignore[attr-defined]
+        for field in self._fields:
             if field in given:
                 put(self, field, given.pop(field))
-            elif field in defaults:
-                put(self, field, defaults[field])
+            elif field in self._defaults:
+                put(self, field, self._defaults[field])
             else:
                 raise TypeError(f"{type(self).__name__} needs {field}")
         if given:
@@ -44,24 +53,27 @@ class Value(metaclass=_ValueMeta):
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen: cannot delete {name}")
 
-    def _state(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, f) for f in self._fields)  # type: ignore[attr-defined]
-
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._state() == other._state()  # type: ignore[attr-defined]
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, field) == getattr(other, field) for field in self._fields)
 
     def __hash__(self) -> int:
-        return hash((type(self).__name__, self._state()))
+        return hash((type(self), *(getattr(self, field) for field in self._fields)))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{f}={getattr(self, f)!r}' for f in self._fields)})"  # type: ignore[attr-defined]
+        shown = ", ".join(f"{field}={getattr(self, field)!r}" for field in self._fields)
+        return f"{type(self).__name__}({shown})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), dict(zip(self._fields, self._state(), strict=True)))  # type: ignore[attr-defined]
+        return _rebuild, (type(self), self._as_dict())
+
+    def _as_dict(self) -> dict[str, Any]:
+        return {field: getattr(self, field) for field in self._fields}
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with these fields changed."""
-        return type(self)(**(dict(zip(self._fields, self._state(), strict=True)) | changes))  # type: ignore[attr-defined]
+        return type(self)(**(self._as_dict() | changes))
 
 
 def _rebuild(kind: type[Value], state: dict[str, Any]) -> Value:

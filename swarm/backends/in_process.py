@@ -30,7 +30,9 @@ class InProcessBackend:
     async def spawn(self, spec: TeammateSpec) -> None:
         """Start a teammate; it reports ready in its agent record. The name must not be running already."""
         if self.is_alive(spec.name):
-            raise BackendError(f"{spec.name} is running already", code="agent_alive", details={"agent": spec.name})
+            raise BackendError(
+                f"{spec.name} is running already", code="agent_alive", details={"agent": spec.name}
+            )
         if len(self.list_alive()) >= self._limit:
             raise BackendError(
                 f"{spec.name} was not started: at most {self._limit} teammates fit into one process",
@@ -64,18 +66,18 @@ class InProcessBackend:
         return running.task.exception()
 
     def hint(self) -> None:
-        """Tell all teammates that the team's files have changed. Only a hint: they look by themselves, too."""
+        """Tell all teammates that the team's files may have changed; they look by themselves, too."""
         for running in self._running.values():
             running.hint.set()
 
     def ask_to_stop(self, name: str) -> None:
-        """Ask a teammate to stop: it ends its tool, releases its task and goes. Repeats do nothing."""
+        """Ask a teammate to stop: it ends its tool, frees its task and goes. Repeats do nothing."""
         if name in self._running:
             self._running[name].stop.set()
             self._running[name].hint.set()
 
     async def stop(self, *, timeout: float) -> tuple[str, ...]:
-        """Ask all to stop, cancel those that need longer than `timeout` seconds; return the names of these."""
+        """Ask all to stop; cancel and return those that need longer than `timeout` seconds."""
         for name in self.list_alive():
             self.ask_to_stop(name)
         await self._wait(timeout)

@@ -11,7 +11,7 @@ KNOWN = ("auto", "tmux", "process", "in-process", "iterm2")
 
 
 def select_backend(asked: str) -> tuple[str, str]:
-    """Return the backend to use and the reason, one sentence. A named backend is taken or refused, never swapped."""
+    """Return the backend to use and the reason; a named one is taken or refused, never swapped."""
     if asked not in KNOWN:
         raise ConfigError(
             f"there is no backend {asked!r}; choose one of {', '.join(KNOWN)}",

@@ -1,0 +1,185 @@
+"""What a person sees while a run goes: a live view on a terminal, plain lines elsewhere.
+
+Both read the team's files only. The view fits 80x24 and follows the size of the terminal.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Self, TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from swarm.cli.render import printable
+from swarm.core.agent import AgentRecord
+from swarm.core.identity import LEADER
+from swarm.core.table import TaskTable
+from swarm.core.task import Task
+from swarm.leader.activity import Activity, last_activity
+from swarm.storage.team import Team
+
+_SYMBOLS = {
+    "completed": ("✔", "green"),
+    "in_progress": ("●", "yellow"),
+    "failed": ("✘", "red"),
+    "cancelled": ("⊘", "dim"),
+    "ready": ("○", "cyan"),
+    "blocked": ("·", "dim"),
+}
+_ASCII = {"✔": "+", "●": "*", "✘": "x", "⊘": "-", "○": "o", "·": "."}
+_COLORS = {"purple": "magenta", "orange": "dark_orange", "pink": "hot_pink"}
+_FRAME_SECONDS = 0.1
+
+
+class LiveView:
+    """Redraws the run in place, about ten times a second. Use as a context manager."""
+
+    def __init__(self, team: Team, console: Console) -> None:
+        self._team = team
+        self._started = time.monotonic()
+        self._live = Live(console=console, auto_refresh=False, transient=False, vertical_overflow="crop")
+        self._console = console
+        self._next = 0.0
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._live.update(self._draw(), refresh=True)
+        self._live.stop()
+
+    def look(self) -> None:
+        """Redraw, unless the last frame is too young."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _FRAME_SECONDS
+            self._live.update(self._draw(), refresh=True)
+
+    def _draw(self) -> RenderableType:
+        team = self._team
+        table = team.tasks(LEADER).table()
+        roster = team.roster.load()
+        records = [r for m in roster.members if m.name != LEADER and (r := team.agents.load(m.name))]
+        colors = {m.name: m.color or "" for m in roster.members}
+        activities = {r.name: last_activity(team.layout.transcript(r.name)) for r in records}
+        rows = max(3, self._console.height - len(records) - 6)
+        head = headline(team.name, roster.description, time.monotonic() - self._started, table.counts())
+        return Group(
+            head, Text(), tasks_table(table, colors, rows), Text(), agents_table(records, activities, colors)
+        )
+
+
+def headline(name: str, description: str, elapsed: float, counts: dict[str, int]) -> Text:
+    """Return the first line: name, what it is for, how far, how long."""
+    total = sum(counts[s] for s in ("pending", "in_progress", "completed", "failed", "cancelled"))
+    line = Text(no_wrap=True, overflow="ellipsis")
+    line.append(" swarm ", style="bold reverse")
+    line.append(f" {printable(name)}", style="bold")
+    line.append(f"  {counts['completed']}/{total} done", style="green")
+    if counts["failed"]:
+        line.append(f", {counts['failed']} failed", style="red")
+    line.append(f"  {int(elapsed) // 60:02d}:{int(elapsed) % 60:02d}")
+    if description:
+        line.append(f"  {printable(description)}", style="dim")
+    return line
+
+
+def tasks_table(table: TaskTable, colors: dict[str, str], rows: int) -> RenderableType:
+    """Return the task list; of a long one the finished tasks are left out first."""
+    tasks = list(table.tasks())
+    hidden = len(tasks) - rows
+    if hidden > 0:
+        finished = [task for task in tasks if task.status == "completed"][:hidden]
+        tasks = [task for task in tasks if task not in finished][:rows]
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=3)
+    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=2)
+    grid.expand = True
+    for task in tasks:
+        grid.add_row(*_task_row(task, table, colors))
+    if hidden > 0:
+        grid.add_row("", "", Text(f"… and {hidden} more", style="dim"), "")
+    return grid
+
+
+def _task_row(task: Task, table: TaskTable, colors: dict[str, str]) -> tuple[Text, ...]:
+    blockers = table.open_blockers(task.id)
+    state = task.status if task.status != "pending" else "blocked" if blockers else "ready"
+    symbol, style = _SYMBOLS[state]
+    if state == "blocked":
+        who = Text("waits for " + ", ".join(blockers), style="dim")
+    else:
+        who = Text(printable(task.owner or state), style=_style(colors.get(task.owner or "", "")))
+    if task.attempts and state != "completed":
+        who.append(f"  attempt {task.attempts + 1}", style="yellow")
+    subject = Text(printable(task.subject), style="dim" if state in ("blocked", "cancelled") else "")
+    return Text(f" {symbol}", style=style), Text(task.id, style="dim"), subject, who
+
+
+def agents_table(
+    records: Iterable[AgentRecord], activities: dict[str, Activity], colors: dict[str, str]
+) -> RenderableType:
+    """Return who does what now."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    grid.expand = True
+    for record in records:
+        name = Text(f" {printable(record.name)}", style=f"bold {_style(colors.get(record.name, ''))}".strip())
+        grid.add_row(name, _state_text(record), _doing(record, activities[record.name]))
+    return grid
+
+
+def _state_text(record: AgentRecord) -> Text:
+    if record.state == "working":
+        return Text(f"task {record.task}" if record.task else "working", style="yellow")
+    reason = f" ({record.reason.replace('_', ' ')})" if record.reason else ""
+    return Text(f"{record.state}{reason}", style="dim")
+
+
+def _doing(record: AgentRecord, activity: Activity) -> Text:
+    if record.state != "working":
+        return Text(printable(activity.said), style="dim")
+    line = Text()
+    if activity.tool:
+        line.append(f"{printable(activity.tool)} ", style="cyan")
+        line.append(printable(activity.target))
+    if activity.said:
+        line.append(f"  {printable(activity.said)}", style="dim")
+    return line
+
+
+def _style(color: str) -> str:
+    return _COLORS.get(color, color)
+
+
+class PlainLines:
+    """One line per event that matters, for pipes, logs and CI."""
+
+    def __init__(self, team: Team, stream: TextIO, line_of: Callable[[object], str | None]) -> None:
+        self._team = team
+        self._stream = stream
+        self._line_of = line_of
+        self._offset = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.look()
+
+    def look(self) -> None:
+        """Print what happened since the last look."""
+        for offset, event in self._team.events.read(self._offset):
+            self._offset = offset + 1
+            line = self._line_of(event)
+            if line is not None:
+                print(line, file=self._stream, flush=True)

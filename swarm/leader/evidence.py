@@ -1,0 +1,42 @@
+"""What a run left in the team's files: denied calls and tokens used."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from swarm.storage.team import Team
+
+
+def denied_requests(team: Team) -> tuple[Mapping[str, Any], ...]:
+    """Return the requests that were denied, oldest first; a call asked for twice is listed once."""
+    seen: dict[str, Mapping[str, Any]] = {}
+    for resolution in team.permissions.list_resolved():
+        if resolution.outcome != "allow" and resolution.request is not None:
+            seen.setdefault(f"{resolution.request.get('task')} {resolution.digest}", resolution.request)
+    return tuple(seen.values())
+
+
+def used_tokens(team: Team, run: str) -> tuple[int, int]:
+    """Return input and output tokens of all model calls of this run, from the transcripts."""
+    read = written = 0
+    for line in _transcript_lines(team):
+        if line.get("type") == "assistant" and str(line.get("run_id", "")).startswith(f"{run}."):
+            usage = line.get("usage") or {}
+            read += int(usage.get("input_tokens", 0))
+            written += int(usage.get("output_tokens", 0))
+    return read, written
+
+
+def _transcript_lines(team: Team) -> Iterator[dict[str, Any]]:
+    folder = team.layout.transcripts_dir
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        if name.endswith(".jsonl"):
+            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+                for text in file:
+                    try:
+                        yield json.loads(text)
+                    except ValueError:  # the torn last line of a killed writer
+                        continue

@@ -1,0 +1,79 @@
+"""What happens before the first teammate starts: checks, the team's folders, its tasks.
+
+Everything that can be refused is refused before anything is written.
+"""
+
+from __future__ import annotations
+
+import os
+
+from swarm.core.identity import LEADER, USER, check_name
+from swarm.errors import ConfigError, StateError
+from swarm.leader.options import RunOptions
+from swarm.settings import Settings
+from swarm.storage.clock import SystemClock
+from swarm.storage.files import write_text
+from swarm.storage.team import Team, create_team
+from swarm.teamfile.reader import LoadedTeamFile, dump_for_team, members, new_tasks
+from swarm.workspace.git import GitWorkspace
+
+
+def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> Team:
+    """Create the team of this team file with all its tasks, nothing started yet."""
+    name = check_name(options.name or loaded.team.name, what="team")
+    workspace = os.path.realpath(loaded.workspace)
+    _check_size(loaded, options, settings)
+    repository = GitWorkspace(workspace)
+    if repository.is_repository():
+        _check_clean(repository, options)
+    team = create_team(
+        options.root,
+        name,
+        description=loaded.team.description,
+        workspace=workspace,
+        isolation=loaded.team.isolation,
+        settings=settings,
+        clock=SystemClock(),
+    )
+    if repository.is_repository():
+        repository.keep_ref(name)
+    write_text(team.layout.team_file, dump_for_team(loaded))
+    _create_tasks(team, loaded)
+    return team
+
+
+def _check_size(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> None:
+    count, limit = len(members(loaded.team)), settings.in_process_teammates_max
+    if options.backend == "in-process" and count > limit:
+        raise ConfigError(
+            f"{loaded.team.name} has {count} teammates, but at most {limit} fit into one process",
+            code="bad_value",
+            details={"value": count, "limit": limit},
+        )
+
+
+def _check_clean(repository: GitWorkspace, options: RunOptions) -> None:
+    if options.allow_dirty:
+        return
+    dirty = repository.dirty_paths()
+    if dirty:
+        shown = ", ".join(dirty[:3]) + (f" and {len(dirty) - 3} more" if dirty[3:] else "")
+        raise StateError(
+            f"the workspace has uncommitted changes ({shown}); commit them, or run with --allow-dirty",
+            code="dirty_tree",
+            details={"paths": list(dirty)},
+        )
+
+
+def _create_tasks(team: Team, loaded: LoadedTeamFile) -> None:
+    store = team.tasks(USER)
+    ids: dict[str, str] = {}
+    for new in new_tasks(loaded.team):
+        blockers = tuple(ids[key] for key in new.blocked_by)
+        (task,) = store.create(new.replace(blocked_by=blockers))
+        ids[str(new.key)] = task.id
+
+
+def leader_name() -> str:
+    """Name of the leader's mailbox and roster entry."""
+    return LEADER

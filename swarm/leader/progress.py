@@ -1,0 +1,40 @@
+"""Whether a run can still get further: a pure question about the task graph and who is alive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from swarm.core.roster import Member
+from swarm.core.table import TaskTable
+from swarm.core.task import FINISHED
+
+
+def all_finished(table: TaskTable) -> bool:
+    """Whether no task is left to do."""
+    return all(task.status in FINISHED for task in table.tasks())
+
+
+def can_progress(table: TaskTable, alive: Iterable[Member]) -> bool:
+    """Whether a task is being worked on, or one is free for a teammate that is alive.
+
+    When this is false nothing will happen by itself any more: what is left waits for a failed or
+    cancelled task, or for a teammate that is not there.
+    """
+    if any(task.status == "in_progress" for task in table.tasks()):
+        return True
+    return any(table.lowest_claimable(member.name, member.role) is not None for member in alive)
+
+
+def why_stuck(table: TaskTable) -> dict[str, str]:
+    """Return, for each task that is left, one sentence that says what it waits for."""
+    reasons: dict[str, str] = {}
+    for task in table.tasks():
+        if task.status != "pending":
+            continue
+        blockers = table.open_blockers(task.id)
+        if blockers:
+            waits = ", ".join(f"task {b} ({table.get(b).status})" for b in blockers)
+            reasons[task.id] = f"not started: waits for {waits}"
+        else:
+            reasons[task.id] = "not started: no teammate that may take it is left"
+    return reasons

@@ -1,0 +1,225 @@
+"""One run of a team file, from the first teammate to the report.
+
+Nothing here is the truth: the graph, who works on what and what was denied are read from the team's
+files, so the run can be watched, and judged afterwards, by anybody with `cat`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Protocol
+
+from swarm.backends.in_process import InProcessBackend
+from swarm.core.identity import LEADER, color_for, make_run_id
+from swarm.core.roster import Member
+from swarm.core.spawn import TeammateSpec
+from swarm.core.times import format_time
+from swarm.errors import BackendError
+from swarm.leader.evidence import denied_requests, used_tokens
+from swarm.leader.options import RunOptions
+from swarm.leader.outcome import RunResult, decide_outcome
+from swarm.leader.progress import all_finished, can_progress, why_stuck
+from swarm.leader.records import leader_record, roster_member, starting_record
+from swarm.leader.report import write_report
+from swarm.settings import Settings
+from swarm.storage.processes import new_run
+from swarm.storage.team import Team
+from swarm.teamfile.reader import LoadedTeamFile, MemberSpec, members
+
+_TICK_SECONDS = 0.1
+
+
+class Watcher(Protocol):
+    """Somebody who looks on while a run goes: a live view or plain lines."""
+
+    def look(self) -> None:
+        """Show what is there now; called about ten times a second, must return at once."""
+
+
+class Run:
+    """Drives one run; `interrupt` may be called from a signal handler of the same loop."""
+
+    def __init__(
+        self,
+        team: Team,
+        loaded: LoadedTeamFile,
+        options: RunOptions,
+        settings: Settings,
+        backend: InProcessBackend,
+    ) -> None:
+        self.team = team
+        self.run = new_run()
+        self._loaded = loaded
+        self._options = options
+        self._settings = settings
+        self._backend = backend
+        self._leader_run_id = make_run_id(self.run, LEADER, 1)
+        self._started = time.monotonic()
+        self._interrupts = 0
+        self._timed_out = False
+        self._mark: object = None
+        self._next_heartbeat = 0.0
+
+    def interrupt(self) -> None:
+        """Ask once for an orderly end; the second time everything is cancelled at once."""
+        self._interrupts += 1
+        for name in self._backend.list_alive():
+            self._backend.ask_to_stop(name)
+
+    async def to_the_end(self, watcher: Watcher) -> RunResult:
+        """Start the teammates, wait until nothing is left that could be done, stop them, report."""
+        self._register_leader("working")
+        self.team.events.emit(
+            "run_started", LEADER, run_id=self._leader_run_id, run=self.run, backend=self._backend.name
+        )
+        try:
+            for position, member in enumerate(members(self._loaded.team)):
+                await self._spawn(position, member)
+            await self._watch(watcher)
+        finally:
+            await self._stop_all()
+            watcher.look()
+        return self._finish()
+
+    # Start
+
+    async def _spawn(self, position: int, member: MemberSpec) -> None:
+        spec = self._spec(position, member)
+        now = self.team.clock.now()
+        self.team.roster.add_member(roster_member(self.team.name, spec, now))
+        self.team.agents.save(starting_record(spec, now))
+        self.team.events.emit(
+            "agent_spawned", spec.name, run_id=spec.run_id, backend=spec.backend, model=spec.model
+        )
+        await self._backend.spawn(spec)
+        await self._until_ready(spec.name)
+
+    def _spec(self, position: int, member: MemberSpec) -> TeammateSpec:
+        permissions = self._loaded.team.permissions
+        return TeammateSpec(
+            root=self.team.root,
+            team=self.team.name,
+            name=member.name,
+            role=member.role,
+            run_id=make_run_id(self.run, member.name, 1),
+            leader_run_id=self._leader_run_id,
+            workspace=self.team.roster.load().workspace,
+            model=self._options.model or member.model,
+            permission_mode=self._options.permission_mode or member.permission_mode,
+            color=color_for(position),
+            backend=self._backend.name,
+            allow=tuple(permissions.allow),
+            deny=tuple(permissions.deny),
+            environ=self._options.environ,
+            time_scale=self._options.time_scale,
+            pace_seconds=self._options.pace_seconds,
+        )
+
+    async def _until_ready(self, name: str) -> None:
+        deadline = time.monotonic() + self._settings.ready_timeout_seconds
+        while True:
+            record = self.team.agents.load(name)
+            if record is not None and record.state != "starting":
+                return
+            if not self._backend.is_alive(name) or time.monotonic() > deadline:
+                failure = self._backend.failure(name)
+                why = f"it ended with {failure!r}" if failure else "it did not report ready in time"
+                raise BackendError(f"{name} did not start: {why}", details={"agent": name})
+            await asyncio.sleep(0.005)
+
+    # Watch
+
+    async def _watch(self, watcher: Watcher) -> None:
+        store = self.team.tasks(LEADER)
+        while not self._interrupts:
+            self._beat()
+            changed = store.change_mark()
+            if changed != self._mark:
+                self._mark = changed
+                self._backend.hint()
+            self._read_mail()
+            self._release_lost()
+            watcher.look()
+            table = store.table()
+            if all_finished(table) or not can_progress(table, self._alive_members()):
+                return
+            limit = self._options.timeout_seconds
+            if limit is not None and time.monotonic() - self._started > limit:
+                self._timed_out = True
+                return
+            await asyncio.sleep(_TICK_SECONDS)
+
+    def _alive_members(self) -> list[Member]:
+        roster = self.team.roster.load()
+        return [roster.member(name) for name in self._backend.list_alive()]
+
+    def _read_mail(self) -> None:
+        """Acknowledge what came for the leader: a run without a leader's model keeps it in the history."""
+        inbox = self.team.inbox(LEADER)
+        waiting = inbox.peek()
+        if waiting:
+            inbox.acknowledge([message.msg_id for message in waiting])
+
+    def _release_lost(self) -> None:
+        """Give back what a teammate held whose body ended by an exception."""
+        for task in self.team.tasks(LEADER).table().tasks():
+            if task.status != "in_progress" or task.claim is None:
+                continue
+            name = task.claim.agent.partition("@")[0]
+            if task.claim.run_id == make_run_id(self.run, name, 1) and not self._backend.is_alive(name):
+                reason = f"{name} ended unexpectedly: {self._backend.failure(name)!r}"
+                self.team.tasks(LEADER).free_dead(task.id, task.claim.run_id, reason)
+                self.team.events.emit("agent_died", name, run_id=task.claim.run_id, reason=reason)
+
+    # End
+
+    async def _stop_all(self) -> None:
+        stopping = asyncio.ensure_future(self._backend.stop(timeout=self._settings.stop_timeout_seconds))
+        while not stopping.done():
+            if self._interrupts > 1:
+                await self._backend.kill(timeout=self._settings.stop_timeout_seconds)
+            await asyncio.wait([stopping], timeout=_TICK_SECONDS)
+        for name in stopping.result():
+            self.team.events.emit("agent_died", name, reason="did not stop in time and was cancelled")
+        self._release_lost()
+        self._read_mail()
+
+    def _finish(self) -> RunResult:
+        store = self.team.tasks(LEADER)
+        stuck = why_stuck(store.table())
+        tasks = tuple(task.replace(reason=task.reason or stuck.get(task.id)) for task in store.list_tasks())
+        denied = denied_requests(self.team)
+        read, written = used_tokens(self.team, self.run)
+        result = RunResult(
+            team=self.team.name,
+            run=self.run,
+            outcome=decide_outcome(
+                tasks, denied, interrupted=self._interrupts > 0, timed_out=self._timed_out
+            ),
+            elapsed_seconds=time.monotonic() - self._started,
+            backend=self._backend.name,
+            tasks=tasks,
+            denied=denied,
+            input_tokens=read,
+            output_tokens=written,
+            report=self.team.layout.report,
+        )
+        write_report(self.team, result)
+        self.team.events.emit(
+            "run_ended", LEADER, run_id=self._leader_run_id, run=self.run, outcome=result.outcome
+        )
+        self._register_leader("stopped", reason="asked")
+        return result
+
+    # The leader's own record
+
+    def _register_leader(self, state: str, reason: str | None = None) -> None:
+        now = self.team.clock.now()
+        self.team.agents.save(leader_record(self._leader_run_id, self._backend.name, state, now, reason))
+
+    def _beat(self) -> None:
+        now = time.monotonic()
+        if now >= self._next_heartbeat:
+            self._next_heartbeat = now + self._settings.heartbeat_seconds
+            self.team.agents.update(LEADER, heartbeat=format_time(self.team.clock.now()))
