@@ -1,0 +1,167 @@
+"""Decisions on what a task is and how it hangs together with others: each returns a journal line's body.
+
+A body lacks number, time and author; None means that the table is as wanted already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from swarm.core.fields import EMPTY
+from swarm.core.fold import patched
+from swarm.core.table import TaskTable
+from swarm.core.task import NewTask, Requires, Task, render_requires, render_task
+from swarm.errors import ConfigError, CycleError, TaskError
+
+Body = dict[str, Any]
+
+_TEXT_FIELDS = frozenset({"subject", "description", "activeForm", "metadata"})
+_OURS = frozenset({"requires", "files", "verify"})
+_EDITABLE: Mapping[str, frozenset[str]] = {
+    "pending": _TEXT_FIELDS | _OURS | {"owner"},
+    "in_progress": _TEXT_FIELDS | {"files", "verify"},
+    "completed": _TEXT_FIELDS,  # a check added later did not run
+    "failed": _TEXT_FIELDS | _OURS,
+    "cancelled": _TEXT_FIELDS | _OURS,
+}
+_VALID_SHOWN = 100
+
+
+def refusal(code: str, message: str, task: Task, **details: Any) -> TaskError:
+    return TaskError(message, code=code, details={"task": task.id, **details})
+
+
+def create(table: TaskTable, new: NewTask, at: str, by: str) -> Body:
+    """Decide on a new task under the next id; its number in the journal is the table's next."""
+    _check_text(new.subject, new.metadata)
+    for blocker in new.blocked_by:
+        _check_blocker(table, blocker)
+    task = Task(
+        id=str(table.next_id),
+        subject=new.subject,
+        description=new.description,
+        active_form=new.active_form,
+        owner=new.requires.agent if new.requires else None,
+        blocked_by=tuple(dict.fromkeys(new.blocked_by)),
+        seq=table.seq + 1,
+        key=new.key,
+        created_by=by,
+        created_at=at,
+        updated_at=at,
+        requires=new.requires,
+        files=new.files,
+        verify=new.verify,
+        metadata=new.metadata,
+    )
+    return {"op": "new", "id": task.id, "task": render_task(task)}
+
+
+def edit(table: TaskTable, task_id: str, fields: Mapping[str, Any], ours: Mapping[str, Any]) -> Body | None:
+    """Decide on new values of file fields (`subject`, …) and of keys of ours (`files`, …); None removes one.
+
+    Owner and `requires` go together: a task given to an agent shows it as owner, and the other way round.
+    """
+    task = table.get(task_id)
+    _check_editable(task, [*fields, *ours])
+    _check_text(fields.get("subject", task.subject), fields.get("metadata") or EMPTY)
+    fields, ours = _assigned(task, dict(fields), dict(ours))
+    try:
+        changed = patched(task, fields, ours)
+    except ValueError as error:
+        raise ConfigError(
+            f"task {task_id} cannot be changed so: {error}", code="bad_value", details={"task": task_id}
+        ) from error
+    if changed == task:
+        return None
+    body: Body = {"op": "edit", "id": task_id, "set": fields}
+    return {**body, "swarm": ours} if ours else body
+
+
+def link(table: TaskTable, a: str, b: str) -> Body | None:
+    """Decide that `b` waits for `a`."""
+    task = table.get(b)
+    _check_blocker(table, a)
+    if a in task.blocked_by:
+        return None
+    cycle = table.cycle_with(a, b)
+    if cycle is not None:
+        raise CycleError(cycle)
+    if task.status != "pending" and table.get(a).status != "completed":
+        code = "finished" if task.finished else "in_progress"
+        raise refusal(
+            code, f"task {b} is {task.status}: it cannot wait for task {a} any more", task, blocker=a
+        )
+    return {"op": "edge", "a": a, "b": b, "add": True}
+
+
+def unlink(table: TaskTable, a: str, b: str) -> Body | None:
+    """Decide that `b` does not wait for `a` any more."""
+    if a not in table.get(b).blocked_by:
+        return None
+    return {"op": "edge", "a": a, "b": b, "add": False}
+
+
+def delete(table: TaskTable, task_id: str, *, unlink: bool = False) -> Body:
+    """Decide to remove a task for good; with `unlink` also when others wait for it."""
+    task = table.get(task_id)
+    if task.status == "in_progress":
+        raise refusal(
+            "in_progress", f"{task.owner} works on task {task_id}: release or cancel it first", task
+        )
+    if task.blocks and not unlink:
+        waiting = ", ".join(task.blocks)
+        raise refusal(
+            "has_dependents",
+            f"task {waiting} depends on task {task_id}: remove these dependencies first",
+            task,
+            dependents=list(task.blocks),
+        )
+    near = dict.fromkeys([*task.blocks, *task.blocked_by])
+    return {"op": "del", "id": task_id, "near": list(near)}
+
+
+def _check_text(subject: object, metadata: Mapping[str, Any]) -> None:
+    if not isinstance(subject, str) or not subject.strip():
+        raise ConfigError("a task needs a subject", code="bad_value", details={"field": "subject"})
+    if "swarm" in metadata:
+        raise ConfigError(
+            "the metadata key swarm is reserved; use another", code="bad_value", details={"field": "metadata"}
+        )
+
+
+def _check_blocker(table: TaskTable, blocker: str) -> None:
+    if table.find(blocker) is not None:
+        return
+    valid = table.ids()
+    hint = f"tasks are {', '.join(valid[:_VALID_SHOWN])}" if valid else "there are no tasks yet"
+    raise ConfigError(
+        f"there is no task {blocker} to wait for; {hint}",
+        code="unknown_reference",
+        details={"value": blocker, "valid": list(valid[:_VALID_SHOWN])},
+    )
+
+
+def _check_editable(task: Task, keys: list[str]) -> None:
+    for key in keys:
+        if key not in _EDITABLE["pending"]:
+            raise ConfigError(
+                f"{key} of task {task.id} cannot be edited", code="bad_value", details={"field": key}
+            )
+        if key not in _EDITABLE[task.status]:
+            code = "finished" if task.finished else "in_progress"
+            raise refusal(
+                code, f"task {task.id} is {task.status}: its {key} cannot be changed", task, field=key
+            )
+
+
+def _assigned(task: Task, fields: Body, ours: Body) -> tuple[Body, Body]:
+    if "requires" in ours:
+        requires = ours["requires"]
+        if isinstance(requires, Requires):
+            ours["requires"] = requires = render_requires(requires)
+        if task.status == "pending":
+            fields["owner"] = requires.get("agent") if isinstance(requires, dict) else None
+    elif "owner" in fields:
+        ours["requires"] = {"agent": fields["owner"]} if fields["owner"] else None
+    return fields, ours

@@ -1,0 +1,157 @@
+"""What one journal line does to the tasks it names.
+
+The line alone decides: replayed on the same tasks it gives the same tasks, to the last byte of their files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from swarm.core.fields import EMPTY
+from swarm.core.identity import agent_id, make_token
+from swarm.core.task import Claim, Task, parse_result, parse_task, render_task
+from swarm.values import Value
+
+Changes = dict[str, Task | None]
+"""Tasks after the line, the line's own task first; None: it is gone."""
+
+
+class Fold(Value):
+    """Where a line finds the tasks it names, and the team that claims are made in."""
+
+    find: Callable[[str], Task | None]
+    team: str
+
+    def get(self, task_id: str) -> Task:
+        found = self.find(task_id)
+        if found is None:
+            raise ValueError(f"the journal speaks of task {task_id}, which is not there")
+        return found
+
+
+def changes_of(line: Mapping[str, Any], fold: Fold) -> Changes:
+    """Return what the line changes; an unknown operation or a task that should be there is a ValueError."""
+    try:
+        operation = _OPERATIONS.get(line["op"])
+        if operation is None:
+            raise ValueError(f"the journal operation {line['op']!r} is not known here")
+        return operation(line, fold)
+    except KeyError as error:
+        raise ValueError(f"a journal line lacks {error}") from error
+
+
+def patched(task: Task, fields: Mapping[str, Any], ours: Mapping[str, Any]) -> Task:
+    """Return the task with these fields of its file set, and these keys of ours; None removes one.
+
+    `metadata` is merged key by key. A value that the file cannot hold is a ValueError.
+    """
+    obj = render_task(task)
+    metadata = dict(obj.get("metadata", EMPTY))
+    swarm = _merged(metadata.get("swarm", EMPTY), ours)
+    others = {key: value for key, value in (fields.get("metadata") or EMPTY).items() if key != "swarm"}
+    obj = _merged(obj, {key: value for key, value in fields.items() if key != "metadata"})
+    return parse_task({**obj, "metadata": {**_merged(metadata, others), "swarm": swarm}})
+
+
+def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in {**old, **new}.items() if value is not None}
+
+
+def _marked(task: Task, line: Mapping[str, Any], **changes: Any) -> Task:
+    return task.replace(seq=line["seq"], updated_at=line["at"], **changes)
+
+
+def _new(line: Mapping[str, Any], fold: Fold) -> Changes:
+    task = _marked(parse_task(line["task"]), line)
+    changes: Changes = {task.id: task}
+    for other in map(fold.find, task.blocked_by):
+        if other is not None and task.id not in other.blocks:
+            changes[other.id] = _marked(other, line, blocks=(*other.blocks, task.id))
+    return changes
+
+
+def _claim(line: Mapping[str, Any], fold: Fold) -> Changes:
+    by, run_id, at = line["by"], line["run"], line["at"]
+    claim = Claim(agent=agent_id(by, fold.team), run_id=run_id, token=make_token(line["seq"], run_id), at=at)
+    task = _marked(fold.get(line["id"]), line, status="in_progress", owner=by, claim=claim)
+    return {task.id: task}
+
+
+def _done(line: Mapping[str, Any], fold: Fold) -> Changes:
+    before = fold.get(line["id"])
+    task = _marked(
+        before,
+        line,
+        status=line["status"],
+        result=parse_result(line["result"]) if "result" in line else None,
+        reason=line.get("reason"),
+        attempts=line.get("attempts", before.attempts),
+        crashes=line.get("crashes", before.crashes),
+    )
+    return {task.id: task}
+
+
+def _free(line: Mapping[str, Any], fold: Fold) -> Changes:
+    before = fold.get(line["id"])
+    task = _marked(
+        before,
+        line,
+        status="pending",
+        owner=line.get("owner"),
+        claim=None,
+        result=None,
+        reason=None if before.finished else line["reason"],  # a retry starts clean
+        attempts=line["attempts"],
+        crashes=line["crashes"],
+    )
+    return {task.id: task}
+
+
+def _edge(line: Mapping[str, Any], fold: Fold) -> Changes:
+    a, b = fold.get(line["a"]), fold.get(line["b"])
+    change = _with if line["add"] else _without
+    return {
+        b.id: _marked(b, line, blocked_by=change(b.blocked_by, a.id)),
+        a.id: _marked(a, line, blocks=change(a.blocks, b.id)),
+    }
+
+
+def _edit(line: Mapping[str, Any], fold: Fold) -> Changes:
+    task = patched(fold.get(line["id"]), line["set"], line.get("swarm", EMPTY))
+    return {task.id: _marked(task, line)}
+
+
+def _del(line: Mapping[str, Any], fold: Fold) -> Changes:
+    gone = line["id"]
+    changes: Changes = {gone: None}
+    for near in map(fold.find, line["near"]):
+        if near is not None:
+            links = {"blocks": _without(near.blocks, gone), "blocked_by": _without(near.blocked_by, gone)}
+            changes[near.id] = _marked(near, line, **links)
+    return changes
+
+
+def _snap(line: Mapping[str, Any], _fold: Fold) -> Changes:
+    task = parse_task(line["task"])
+    return {task.id: task}
+
+
+def _with(ids: tuple[str, ...], task_id: str) -> tuple[str, ...]:
+    return ids if task_id in ids else (*ids, task_id)
+
+
+def _without(ids: Iterable[str], task_id: str) -> tuple[str, ...]:
+    return tuple(other for other in ids if other != task_id)
+
+
+_OPERATIONS: Mapping[str, Callable[[Mapping[str, Any], Fold], Changes]] = {
+    "new": _new,
+    "claim": _claim,
+    "done": _done,
+    "free": _free,
+    "edge": _edge,
+    "edit": _edit,
+    "del": _del,
+    "snap": _snap,
+}

@@ -1,0 +1,180 @@
+"""The task table: the journal folded, with the indexes that make the next decision cheap.
+
+Readiness is never stored: it follows from the blockers' statuses, and from nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from swarm.core.fields import integer
+from swarm.core.fold import Changes, Fold, changes_of
+from swarm.core.globs import may_overlap
+from swarm.core.graph import shortest_path
+from swarm.core.ready import OPEN_LANE, ReadyQueue
+from swarm.core.task import STATUSES, Task
+from swarm.errors import NotFoundError
+
+
+class TaskTable:
+    """All tasks of one team after the last line applied. `next_id` is the number of the next new task."""
+
+    def __init__(self, team: str) -> None:
+        self.team = team
+        self._fold = Fold(find=self.find, team=team)
+        self._reset(gen=0, seq=0, next_id=1)
+
+    def _reset(self, *, gen: int, seq: int, next_id: int) -> None:
+        self.gen, self.seq, self.next_id = gen, seq, next_id
+        self._tasks: dict[str, Task] = {}
+        self._dependents: dict[str, dict[str, None]] = {}
+        self._waits: dict[str, int] = {}  # for each task, how many of its blockers are not completed
+        self._queue = ReadyQueue()
+        self._running: dict[str, Task] = {}
+        self._status_counts = dict.fromkeys(STATUSES, 0)
+
+    def apply(self, line: Mapping[str, Any]) -> tuple[str, ...]:
+        """Apply one line and return the ids it touched, the line's own task first.
+
+        A line that is in the table already changes nothing; one that leaves a gap, or cannot be
+        true of these tasks, is a ValueError and changes nothing either.
+        """
+        if line.get("op") == "head":
+            self._reset(gen=integer(line, "gen"), seq=integer(line, "seq"), next_id=integer(line, "next"))
+            return ()
+        seq = line.get("seq")
+        if seq is not None and seq <= self.seq:
+            return ()
+        if seq is not None and seq != self.seq + 1:
+            raise ValueError(f"journal line {seq} follows line {self.seq}")
+        changes = changes_of(line, self._fold)
+        self._put_all(changes)
+        if seq is not None:
+            self.seq = seq
+        return tuple(changes)
+
+    def find(self, task_id: str) -> Task | None:
+        return self._tasks.get(task_id)
+
+    def get(self, task_id: str) -> Task:
+        """Return the task of this id, else `no_such_task`."""
+        found = self._tasks.get(task_id)
+        if found is None:
+            raise NotFoundError(
+                f"there is no task {task_id} in team {self.team}",
+                code="no_such_task",
+                details={"task": task_id},
+            )
+        return found
+
+    def tasks(self) -> tuple[Task, ...]:
+        """Return all tasks, lowest id first."""
+        return tuple(sorted(self._tasks.values(), key=lambda task: int(task.id)))
+
+    def ids(self) -> tuple[str, ...]:
+        return tuple(task.id for task in self.tasks())
+
+    def open_blockers(self, task_id: str) -> tuple[str, ...]:
+        """Return the blockers that are not completed: failed and cancelled ones hold a task back as well."""
+        return tuple(other for other in self.get(task_id).blocked_by if not self._is_completed(other))
+
+    def is_ready(self, task_id: str) -> bool:
+        return int(self.get(task_id).id) in self._queue
+
+    def ready_ids(self) -> tuple[str, ...]:
+        """Return the pending tasks without an open blocker, lowest id first, whoever they are meant for."""
+        return tuple(map(str, self._queue.numbers()))
+
+    def lowest_claimable(self, name: str, role: str | None) -> str | None:
+        """Return the lowest ready task that this agent may take now."""
+        lanes = dict.fromkeys([OPEN_LANE, name, role or OPEN_LANE])
+        number = self._queue.first(lanes, lambda n: self._may_take(self._tasks[str(n)], name, role))
+        return None if number is None else str(number)
+
+    def in_progress_of(self, name: str) -> tuple[str, ...]:
+        """Return the tasks that this agent holds."""
+        return tuple(task.id for task in self._running.values() if task.owner == name)
+
+    def overlapping(self, task: Task) -> tuple[str, ...]:
+        """Return the other tasks in progress that may write what this one may write."""
+        if not task.files:
+            return ()
+        running = (other for other in self._running.values() if other.files and other.id != task.id)
+        return tuple(other.id for other in running if _files_overlap(task, other))
+
+    def cycle_with(self, a: str, b: str) -> tuple[str, ...] | None:
+        """Return the loop that would close if `a` blocked `b`, or None."""
+        path = shortest_path(b, a, lambda task_id: self._dependents.get(task_id, ()))
+        return (a, *path) if path else None
+
+    def counts(self) -> dict[str, int]:
+        pending, ready = self._status_counts["pending"], len(self._queue)
+        finished = {key: self._status_counts[key] for key in STATUSES if key != "pending"}
+        return {"pending": pending, "ready": ready, "blocked": pending - ready, **finished}
+
+    def _is_completed(self, task_id: str) -> bool:
+        task = self._tasks.get(task_id)
+        return task is not None and task.status == "completed"
+
+    def _may_take(self, task: Task, name: str, role: str | None) -> bool:
+        assigned = task.owner is None or task.owner in (name, role)
+        fits = task.requires is None or task.requires.fits(name, role)
+        return assigned and fits and not self.overlapping(task)
+
+    def _put_all(self, changes: Changes) -> None:
+        for task_id, task in changes.items():
+            self._put(task_id, task)
+
+    def _put(self, task_id: str, after: Task | None) -> None:
+        before = self._tasks.get(task_id)
+        was_completed = self._is_completed(task_id)
+        self._store(task_id, before, after)
+        old, new = (before.blocked_by if before else ()), (after.blocked_by if after else ())
+        if old != new:
+            self._relink(task_id, old, new)
+        completed = self._is_completed(task_id)
+        if completed != was_completed:
+            self._tell_dependents(task_id, -1 if completed else 1)
+        self._refresh(task_id)
+
+    def _store(self, task_id: str, before: Task | None, after: Task | None) -> None:
+        if before is not None:
+            self._status_counts[before.status] -= 1
+            self._running.pop(task_id, None)
+        if after is None:
+            self._tasks.pop(task_id, None)
+            return
+        self._tasks[task_id] = after
+        self.next_id = max(self.next_id, int(task_id) + 1)
+        self._status_counts[after.status] += 1
+        if after.status == "in_progress":
+            self._running[task_id] = after
+
+    def _relink(self, task_id: str, old: tuple[str, ...], new: tuple[str, ...]) -> None:
+        for other in old:
+            self._dependents[other].pop(task_id, None)
+        for other in new:
+            self._dependents.setdefault(other, {})[task_id] = None
+        self._waits[task_id] = sum(not self._is_completed(other) for other in dict.fromkeys(new))
+
+    def _tell_dependents(self, task_id: str, change: int) -> None:
+        for dependent in self._dependents.get(task_id, ()):
+            self._waits[dependent] += change
+            self._refresh(dependent)
+
+    def _refresh(self, task_id: str) -> None:
+        task = self._tasks.get(task_id)
+        if task is not None and task.status == "pending" and not self._waits.get(task_id):
+            self._queue.add(int(task_id), _lane(task))
+        else:
+            self._queue.remove(int(task_id))
+
+
+def _lane(task: Task) -> str:
+    wanted = (task.requires.agent or task.requires.role) if task.requires else None
+    return task.owner or wanted or OPEN_LANE
+
+
+def _files_overlap(a: Task, b: Task) -> bool:
+    return any(may_overlap(mine, theirs) for mine in a.files for theirs in b.files)
