@@ -1,0 +1,57 @@
+"""Logging as JSON lines, one file for each process. Only entry points call this.
+
+Loggers say what happened in a constant text, with facts in `extra` under keys that begin with `swarm_`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from io import TextIOWrapper
+from typing import Any
+
+from swarm.core.times import format_time
+
+ROOTS = ("swarm", "worker")
+_FACT = "swarm_"
+
+
+class JsonLines(logging.Formatter):
+    """One record as one line: time, level, logger, event, and the facts under their own keys."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": format_time(record.created),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.getMessage(),
+        }
+        line |= {key: value for key, value in vars(record).items() if key.startswith(_FACT)}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=True, default=str)
+
+
+class PrivateFile(logging.FileHandler):
+    """Appends to a file that only its owner may read; it is made at the first record."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, encoding="utf-8", delay=True)
+        self.setFormatter(JsonLines())
+
+    def _open(self) -> TextIOWrapper:
+        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        return os.fdopen(descriptor, "a", encoding="utf-8")
+
+
+def configure_logging(path: str | None, *, level: str = "INFO") -> None:
+    """Send what `swarm` and `worker` log to this file, in place of where it went before; None: nowhere."""
+    for name in ROOTS:
+        logger = logging.getLogger(name)
+        for old in [*logger.handlers]:
+            logger.removeHandler(old)
+            old.close()
+        logger.addHandler(PrivateFile(path) if path else logging.NullHandler())
+        logger.setLevel(level)
+        logger.propagate = False
