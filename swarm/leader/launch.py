@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 
-from swarm.core.identity import LEADER, USER, check_name
+from swarm.core.identity import USER, check_name
 from swarm.errors import ConfigError, StateError
 from swarm.leader.options import RunOptions
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
-from swarm.storage.files import write_text
+from swarm.storage.files import encode, write_bytes
 from swarm.storage.team import Team, create_team
 from swarm.teamfile.reader import LoadedTeamFile, dump_for_team, members, new_tasks
 from swarm.workspace.git import GitWorkspace
@@ -37,7 +37,7 @@ def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> 
     )
     if repository.is_repository():
         repository.keep_ref(name)
-    write_text(team.layout.team_file, dump_for_team(loaded))
+    write_bytes(team.layout.team_file, encode(dump_for_team(loaded)))
     _create_tasks(team, loaded)
     return team
 
@@ -73,7 +73,3 @@ def _create_tasks(team: Team, loaded: LoadedTeamFile) -> None:
         (task,) = store.create(new.replace(blocked_by=blockers))
         ids[str(new.key)] = task.id
 
-
-def leader_name() -> str:
-    """Name of the leader's mailbox and roster entry."""
-    return LEADER

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from swarm.core.roster import Member
 from swarm.core.table import TaskTable
-from swarm.core.task import FINISHED
 
 
 def all_finished(table: TaskTable) -> bool:
     """Whether no task is left to do."""
-    return all(task.status in FINISHED for task in table.tasks())
+    counts = table.counts()
+    return counts["pending"] == counts["in_progress"] == 0
 
 
 def can_progress(table: TaskTable, alive: Iterable[Member]) -> bool:
@@ -20,7 +20,7 @@ def can_progress(table: TaskTable, alive: Iterable[Member]) -> bool:
     When this is false nothing will happen by itself any more: what is left waits for a failed or
     cancelled task, or for a teammate that is not there.
     """
-    if any(task.status == "in_progress" for task in table.tasks()):
+    if table.counts()["in_progress"]:
         return True
     return any(table.lowest_claimable(member.name, member.role) is not None for member in alive)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from swarm.core.task import Task, verified
 from swarm.leader.outcome import RunResult
-from swarm.storage.files import write_text
+from swarm.storage.files import encode, write_bytes
 from swarm.storage.team import Team
 from swarm.workspace.git import GitWorkspace
 
@@ -33,7 +33,7 @@ def write_report(team: Team, result: RunResult) -> None:
             if task.result is not None and task.result.commit is not None:
                 diffstats[task.id] = repository.diffstat(task.result.commit)
     text = render_report(result, roster.description, roster.workspace, diffstats, loose)
-    write_text(team.layout.report, text)
+    write_bytes(team.layout.report, encode(text))
 
 
 def render_report(

@@ -7,6 +7,7 @@ files, so the run can be watched, and judged afterwards, by anybody with `cat`.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from typing import Protocol
 
@@ -59,6 +60,7 @@ class Run:
         self._interrupts = 0
         self._timed_out = False
         self._mark: object = None
+        self._spawned: list[str] = []
         self._next_heartbeat = 0.0
 
     def interrupt(self) -> None:
@@ -93,6 +95,7 @@ class Run:
             "agent_spawned", spec.name, run_id=spec.run_id, backend=spec.backend, model=spec.model
         )
         await self._backend.spawn(spec)
+        self._spawned.append(spec.name)
         await self._until_ready(spec.name)
 
     def _spec(self, position: int, member: MemberSpec) -> TeammateSpec:
@@ -104,7 +107,7 @@ class Run:
             role=member.role,
             run_id=make_run_id(self.run, member.name, 1),
             leader_run_id=self._leader_run_id,
-            workspace=self.team.roster.load().workspace,
+            workspace=os.path.realpath(self._loaded.workspace),
             model=self._options.model or member.model,
             permission_mode=self._options.permission_mode or member.permission_mode,
             color=color_for(position),
@@ -163,14 +166,14 @@ class Run:
 
     def _release_lost(self) -> None:
         """Give back what a teammate held whose body ended by an exception."""
-        for task in self.team.tasks(LEADER).table().tasks():
-            if task.status != "in_progress" or task.claim is None:
-                continue
-            name = task.claim.agent.partition("@")[0]
-            if task.claim.run_id == make_run_id(self.run, name, 1) and not self._backend.is_alive(name):
-                reason = f"{name} ended unexpectedly: {self._backend.failure(name)!r}"
-                self.team.tasks(LEADER).free_dead(task.id, task.claim.run_id, reason)
-                self.team.events.emit("agent_died", name, run_id=task.claim.run_id, reason=reason)
+        store = self.team.tasks(LEADER)
+        for name in [name for name in self._spawned if not self._backend.is_alive(name)]:
+            for task_id in store.table().in_progress_of(name):
+                failure = self._backend.failure(name)
+                reason = f"{name} ended unexpectedly" + (f": {failure!r}" if failure else "")
+                run_id = make_run_id(self.run, name, 1)
+                store.free_dead(task_id, run_id, reason)
+                self.team.events.emit("agent_died", name, run_id=run_id, reason=reason)
 
     # End
 
