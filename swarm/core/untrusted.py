@@ -29,7 +29,8 @@ def clean(text: str) -> str:
 def wrap_teammate_message(message: Message) -> str:
     """Return a message as the model reads it: in a tag that names its sender, which the body cannot leave."""
     shown = {"teammate_id": message.sender, "color": message.color, "summary": message.summary}
-    attributes = "".join(f' {key}="{_attribute(value)}"' for key, value in shown.items() if value)
+    values = {key: _attribute(value or "") for key, value in shown.items()}
+    attributes = "".join(f' {key}="{value}"' for key, value in values.items() if value)
     body = _FAKED_TAG.sub(r"<\\\1", clean(message.text))
     return f"<{_TAG}{attributes}>\n{body}\n</{_TAG}>"
 
