@@ -1,0 +1,1 @@
+"""The `swarm` command: composes everything below it and decides nothing itself."""

@@ -1,0 +1,175 @@
+"""What one command works with: its streams and environment, its team, and in whose name it acts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TextIO
+
+from swarm.cli.render import as_json
+from swarm.errors import ConfigError, StateError
+
+if TYPE_CHECKING:
+    from swarm.settings import Settings
+    from swarm.storage.clock import SystemClock
+    from swarm.storage.team import Team
+
+
+class Io:
+    """The streams and environment of one command. Results go to `out`; everything else goes to `err`."""
+
+    def __init__(self, out: TextIO, err: TextIO, source: TextIO, environ: Mapping[str, str]) -> None:
+        self.out = out
+        self.err = err
+        self.source = source
+        self.environ = environ
+        self.json = False
+        self.verbose = False
+        self.quiet = False
+
+    def apply(self, args: Mapping[str, Any]) -> None:
+        """Take over what the parsed options say about output."""
+        self.json = bool(args.get("json"))
+        self.verbose = bool(args.get("verbose"))
+        self.quiet = bool(args.get("quiet"))
+
+    def print(self, text: str = "") -> None:
+        """Write one result to stdout.
+
+        A full disk is a `StateError` (io_error); a reader that has gone is left to the entry point.
+        """
+        try:
+            self.out.write(f"{text}\n")
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _not_written(error) from error
+
+    def print_json(self, value: object) -> None:
+        """Write one object and a line end to stdout, at once, so that a follower sees it."""
+        self.print(as_json(value))
+        self.flush()
+
+    def flush(self) -> None:
+        """Hand over what was printed; fails like `print`."""
+        try:
+            self.out.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _not_written(error) from error
+
+    def note(self, text: str) -> None:
+        """Say something to a person beside the result, on stderr; `-q` and `--json` silence it."""
+        if not (self.quiet or self.json):
+            self.err.write(f"{text}\n")
+
+    def is_terminal(self) -> bool:
+        return self.out.isatty()
+
+    @property
+    def color(self) -> bool:
+        """Whether results may be coloured: on a terminal that can, unless `NO_COLOR` is set."""
+        return self.is_terminal() and self._color_wanted()
+
+    @property
+    def color_errors(self) -> bool:
+        """The same for stderr."""
+        return self.err.isatty() and self._color_wanted()
+
+    def _color_wanted(self) -> bool:
+        return not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
+
+    @property
+    def columns(self) -> int | None:
+        """Width of the terminal; None where the output is none, or its width cannot be told."""
+        if not self.is_terminal():
+            return None
+        try:
+            return os.get_terminal_size(self.out.fileno()).columns or None
+        except OSError:
+            return None
+
+    @property
+    def unicode(self) -> bool:
+        """Whether symbols beyond ASCII can be written."""
+        return (getattr(self.out, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
+
+    @property
+    def root(self) -> str:
+        """The folder that holds teams and tasks: `$CLAUDE_CONFIG_DIR`, or its default."""
+        from swarm.storage.layout import config_root
+
+        return config_root(self.environ)
+
+    @property
+    def settings(self) -> Settings:
+        """Every tunable number, at this environment's time scale."""
+        from swarm.settings import settings_from
+
+        return settings_from(dict(self.environ))
+
+    @property
+    def clock(self) -> SystemClock:
+        from swarm.storage.clock import SystemClock
+
+        return SystemClock()
+
+
+def the_team(args: Mapping[str, Any], io: Io) -> Team:
+    """Open the team that `-t`, `$SWARM_TEAM` or the lack of a second one names."""
+    from swarm.core.identity import check_name
+    from swarm.storage.team import default_team, open_team
+
+    given = args.get("team")
+    name = given if given is not None else default_team(io.root, io.environ)
+    return open_team(io.root, check_name(name, what="team"), io.settings, io.clock)
+
+
+def actor(io: Io) -> str:
+    """Return who acts at this command line: the agent that runs it, else the person."""
+    from swarm.core.identity import USER
+
+    return _checked(io.environ.get("SWARM_AGENT") or None) or USER
+
+
+def acting_as(args: Mapping[str, Any], io: Io) -> str | None:
+    """Return the name given by `--as` or `$SWARM_AGENT`, checked; None without both.
+
+    Raises:
+        StateError: `--as` names another than the agent that runs this command (wrong_agent).
+
+    """
+    own, given = io.environ.get("SWARM_AGENT"), args.get("as_agent")
+    if own and given is not None and given != own:
+        raise StateError(
+            f"this command runs as {own}, which cannot act as {given}; leave --as out",
+            code="wrong_agent",
+            details={"agent": own, "as": given},
+        )
+    return _checked(own or given)
+
+
+def claimer(args: Mapping[str, Any], io: Io) -> str:
+    """Return the name that claims or finishes a task; a person must say in whose name (bad_usage)."""
+    name = acting_as(args, io)
+    if name is None:
+        raise ConfigError(
+            "who claims or finishes it? give --as AGENT", code="bad_usage", details={"option": "--as"}
+        )
+    return name
+
+
+def _checked(name: str | None) -> str | None:
+    """Check a name that need not be on the roster. The leader and the person have reserved names."""
+    from swarm.core.identity import LEADER, USER, check_name
+
+    return name if name in {None, LEADER, USER} else check_name(name or "")
+
+
+def _not_written(error: OSError) -> StateError:
+    return StateError(
+        f"the result could not be written: {error.strerror}; what the command did stays done",
+        code="io_error",
+        details={"path": "stdout", "errno": error.errno or 0},
+    )

@@ -1,0 +1,359 @@
+"""Every verb of the command line, as data: both parsers, the help pages and the completions are made from it.
+
+Imports nothing but values, because the verbs marked `fast` are parsed from it without click.
+"""
+
+from __future__ import annotations
+
+from swarm.cli.grammar import Option, Positional, Verb
+
+STATUSES = ("pending", "in_progress", "completed", "failed", "cancelled")
+
+
+def _text(name: str, help_text: str, metavar: str = "TEXT", *, multiple: bool = False) -> Option:
+    flag = "--" + name.replace("_", "-")
+    return Option(name=name, flags=(flag,), kind="str", metavar=metavar, help=help_text, multiple=multiple)
+
+
+def _flag(name: str, help_text: str) -> Option:
+    return Option(name=name, flags=("--" + name.replace("_", "-"),), help=help_text)
+
+
+def _typed(name: str, kind: str, metavar: str, help_text: str) -> Option:
+    return Option(name=name, flags=(f"--{name}",), kind=kind, metavar=metavar, help=help_text)
+
+
+def _choice(name: str, help_text: str, choices: tuple[str, ...], not_built: tuple[str, ...] = ()) -> Option:
+    flags = (f"--{name}",)
+    return Option(name=name, flags=flags, kind="choice", choices=choices, not_built=not_built, help=help_text)
+
+
+def _place(name: str, help_text: str, *, optional: bool = False, many: bool = False) -> Positional:
+    return Positional(name=name, help=help_text, optional=optional, many=many)
+
+
+JSON = _flag("json", "Print one JSON object; errors are one too, on stderr.")
+FOLLOW = Option(name="follow", flags=("-f", "--follow"), help="Go on printing what comes, until interrupted.")
+AS = Option(
+    name="as_agent",
+    flags=("--as",),
+    kind="str",
+    metavar="AGENT",
+    help="Act in this name; default $SWARM_AGENT, and where that is set no other.",
+)
+TOKEN = _text(
+    "token", "Proof of the claim, as it was printed; default the live one, if it is yours.", "TOKEN"
+)
+REASON = _text("reason", "One sentence: why.")
+BACKEND = _choice(
+    "backend",
+    "Where teammates run; default $SWARM_BACKEND, then auto.",
+    ("auto", "in-process"),
+    ("tmux", "process", "iterm2"),
+)
+FORMAT = _choice("format", "How to draw the graph; default text.", ("text", "mermaid", "dot"), ("svg",))
+
+_FILE = _place("file", "The team file: YAML, TOML or JSON.")
+_NAME = _place("name", "Name of the team.")
+_ID = _place("id", "Number of the task.")
+_CLAIM_OPTIONS = (AS, TOKEN, REASON, JSON)
+
+_RUN_VERBS = (
+    Verb(
+        path=("run",),
+        help="Run a team file to the end, and say how each task ended.",
+        handler="swarm.cli.run:run",
+        positionals=(_FILE,),
+        options=(
+            _text("name", "Name of the new team; default the file's.", "NAME"),
+            BACKEND,
+            _text("model", "Model of the teammates; default $ANTHROPIC_MODEL, then the file's.", "MODEL"),
+            _typed("teammates", "int", "N", "How many teammates to start."),
+            _text("permission_mode", "What teammates may do unasked; default the file's.", "MODE"),
+            _typed("timeout", "float", "SECONDS", "Stop when it takes longer than this."),
+            _flag("headless", "Nobody is there to ask: what needs asking is denied."),
+            _flag("allow_dirty", "Start although the workspace has uncommitted changes."),
+            JSON,
+        ),
+        not_built=("--resume", "--budget", "--detach"),
+        detail="Exit code: 0 all completed, 5 something was denied, 6 some task failed, 124 out of time.",
+    ),
+    Verb(
+        path=("demo",),
+        help="Watch the shipped example team do a real refactor; no model is called and no key is needed.",
+        handler="swarm.cli.run:demo",
+        options=(BACKEND, JSON),
+    ),
+)
+
+_FILE_VERBS = (
+    Verb(
+        path=("init",),
+        help="Write a team file to start from, with a JSON Schema for editors beside it.",
+        handler="swarm.cli.plan:init",
+        positionals=(_place("target", "Folder or file name; default team.yaml here.", optional=True),),
+        detail="A file that exists is never overwritten.",
+    ),
+    Verb(
+        path=("validate",),
+        help="Check a team file; name the first fault with its line.",
+        handler="swarm.cli.plan:validate",
+        positionals=(_FILE,),
+        options=(JSON,),
+    ),
+    Verb(
+        path=("plan",),
+        help="Show the task graph of a team file, its waves and its critical path.",
+        handler="swarm.cli.plan:plan",
+        positionals=(_FILE,),
+        options=(FORMAT, JSON),
+    ),
+)
+
+_TEAM_VERBS = (
+    Verb(
+        path=("team", "create"),
+        help="Make an empty team.",
+        handler="swarm.cli.team:create",
+        positionals=(_NAME,),
+        options=(
+            _text("description", "What the team is for."),
+            _typed("workspace", "path", "DIR", "Folder that it works in; default the current one."),
+            JSON,
+        ),
+    ),
+    Verb(path=("team", "list"), help="List the teams.", handler="swarm.cli.team:list_all", options=(JSON,)),
+    Verb(
+        path=("team", "show"),
+        help="Show one team and its members.",
+        handler="swarm.cli.team:show",
+        positionals=(_place("name", "Name of the team; default as for -t.", optional=True),),
+        options=(JSON,),
+    ),
+    Verb(
+        path=("team", "delete"),
+        help="Delete a team with its tasks, mail and transcripts.",
+        handler="swarm.cli.team:delete",
+        positionals=(_NAME,),
+        options=(_flag("force", "Also when results would be lost, or another program made it."), JSON),
+        detail="Refused while one of its teammates is alive.",
+    ),
+)
+
+_TASK_READ_VERBS = (
+    Verb(
+        path=("task", "list"),
+        help="List the tasks.",
+        handler="swarm.cli.task:list_all",
+        options=(
+            _flag("ready", "Only tasks that can be claimed now."),
+            _flag("blocked", "Only tasks that wait for others."),
+            _choice("status", "Only tasks with this status.", STATUSES),
+            JSON,
+        ),
+        fast=True,
+    ),
+    Verb(
+        path=("task", "show"),
+        help="Show one task.",
+        handler="swarm.cli.task:show",
+        positionals=(_ID,),
+        options=(JSON,),
+        fast=True,
+    ),
+    Verb(
+        path=("task", "graph"),
+        help="Draw the tasks and what waits for what.",
+        handler="swarm.cli.plan:graph",
+        options=(FORMAT,),
+    ),
+    Verb(
+        path=("task", "wait"),
+        help="Wait until tasks are finished.",
+        handler="swarm.cli.task_wait:wait",
+        positionals=(_place("ids", "Numbers of the tasks; default all.", many=True),),
+        options=(_typed("timeout", "float", "SECONDS", "Give up after this time."), JSON),
+        detail="Exit code: 0 all completed, 6 some failed or were cancelled, 124 out of time.",
+    ),
+)
+
+_TASK_EDIT_VERBS = (
+    Verb(
+        path=("task", "add"),
+        help="Add a task.",
+        handler="swarm.cli.task_edit:add",
+        positionals=(_place("subject", "What is to be done, in a few words."),),
+        options=(
+            _text("description", "What is to be done, in full."),
+            _text("blocked_by", "Task that comes first; repeatable.", "ID", multiple=True),
+            _text("owner", "Who is to do it: a teammate's name, or a role such as builder.", "NAME"),
+            _text("verify", "Command that must pass before it is done; repeatable.", "CMD", multiple=True),
+            JSON,
+        ),
+    ),
+    Verb(
+        path=("task", "edit"),
+        help="Change what a task says, who is to do it or what it waits for.",
+        handler="swarm.cli.task_edit:edit",
+        positionals=(_ID,),
+        options=(
+            _text("subject", "New subject."),
+            _text("description", "New description."),
+            _text("owner", "Who is to do it: a name or a role; an empty text lifts it.", "NAME"),
+            _text("verify", "New verify commands, in place of the old; repeatable.", "CMD", multiple=True),
+            _text("add_blocked_by", "Task that comes first; repeatable.", "ID", multiple=True),
+            _text("remove_blocked_by", "Task to wait for no longer; repeatable.", "ID", multiple=True),
+            JSON,
+        ),
+        detail="The status changes only through the verbs for it.",
+    ),
+)
+
+_TASK_LIFE_VERBS = (
+    Verb(
+        path=("task", "claim"),
+        help="Take a task; without a number the first that can be had.",
+        handler="swarm.cli.task:claim",
+        positionals=(_place("id", "Number of the task.", optional=True),),
+        options=(AS, JSON),
+        fast=True,
+    ),
+    Verb(
+        path=("task", "complete"),
+        help="Finish a task that you claimed; its verify commands run first.",
+        handler="swarm.cli.task:complete",
+        positionals=(_ID,),
+        options=(
+            AS,
+            TOKEN,
+            _text("result", "What was done, for those who build on it."),
+            _flag("unverified", "Skip the verify commands; the task is marked as not verified."),
+            JSON,
+        ),
+        fast=True,
+    ),
+    Verb(
+        path=("task", "fail"),
+        help="End a task that you claimed as failed.",
+        handler="swarm.cli.task_end:fail",
+        positionals=(_ID,),
+        options=_CLAIM_OPTIONS,
+    ),
+    Verb(
+        path=("task", "release"),
+        help="Give a task that you claimed back to the others.",
+        handler="swarm.cli.task_end:release",
+        positionals=(_ID,),
+        options=_CLAIM_OPTIONS,
+    ),
+    Verb(
+        path=("task", "cancel"),
+        help="Take a task off the plan; what waits for it goes on waiting.",
+        handler="swarm.cli.task_end:cancel",
+        positionals=(_ID,),
+        options=(REASON, JSON),
+    ),
+    Verb(
+        path=("task", "retry"),
+        help="Make a failed or cancelled task pending again.",
+        handler="swarm.cli.task_end:retry",
+        positionals=(_ID,),
+        options=(JSON,),
+    ),
+    Verb(
+        path=("task", "delete"),
+        help="Delete a task that nothing depends on.",
+        handler="swarm.cli.task_end:delete",
+        positionals=(_ID,),
+        options=(JSON,),
+    ),
+)
+
+_TALK_VERBS = (
+    Verb(
+        path=("send",),
+        help="Send a message to a teammate, to team-lead, or to everybody (*).",
+        handler="swarm.cli.mail:send",
+        positionals=(
+            _place("to", "Name of the recipient; * for all."),
+            _place("text", "The message; - reads it from stdin."),
+        ),
+        options=(AS, _text("summary", "The message in a few words, for lists."), JSON),
+        fast=True,
+    ),
+    Verb(
+        path=("mail",),
+        help="Read somebody's mail; nothing is marked as read by it.",
+        handler="swarm.cli.mail:mail",
+        positionals=(_place("name", "Name of the teammate, or team-lead."),),
+        options=(
+            _flag("unread", "Only mail that waits to be read (the default)."),
+            _flag("all", "Also mail that was read."),
+            FOLLOW,
+            JSON,
+        ),
+        fast=True,
+    ),
+)
+
+_WATCH_VERBS = (
+    Verb(
+        path=("status",),
+        help="Show who does what, and how far the tasks are.",
+        handler="swarm.cli.status:status",
+        options=(JSON,),
+        fast=True,
+    ),
+    Verb(
+        path=("logs",),
+        help="Read what a teammate said and did.",
+        handler="swarm.cli.logs:logs",
+        positionals=(_place("name", "Name of the teammate."),),
+        options=(FOLLOW,),
+    ),
+    Verb(
+        path=("events",),
+        help="Read what happened in the team, oldest first.",
+        handler="swarm.cli.events:events",
+        options=(FOLLOW, JSON),
+    ),
+    Verb(
+        path=("completion",),
+        help="Print a completion script for a shell.",
+        handler="swarm.cli.completion:completion",
+        positionals=(_place("shell", "bash, zsh or fish."),),
+        detail='For bash: eval "$(swarm completion bash)"',
+    ),
+)
+
+VERBS = (
+    *_RUN_VERBS,
+    *_FILE_VERBS,
+    *_TEAM_VERBS,
+    *_TASK_READ_VERBS,
+    *_TASK_EDIT_VERBS,
+    *_TASK_LIFE_VERBS,
+    *_TALK_VERBS,
+    *_WATCH_VERBS,
+)
+"""All verbs, in the order of the help page."""
+
+GROUPS = {"team": "Make, list, show and delete teams.", "task": "Add, list, claim, finish and edit tasks."}
+"""First words that are followed by a verb, and what they are about."""
+
+_NOT_BUILT_WORDS = (
+    "resume undo spawn stop restart pause continue attach permissions approve deny lead top cost"
+)
+NOT_BUILT = (
+    ("team", "archive"),
+    ("team", "prune"),
+    *((word,) for word in (*_NOT_BUILT_WORDS.split(), "doctor")),
+)
+"""Verbs that are known, and refused by name."""
+
+
+def find_verb(path: tuple[str, ...]) -> Verb | None:
+    for verb in VERBS:
+        if verb.path == path:
+            return verb
+    return None
