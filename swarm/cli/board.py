@@ -1,0 +1,127 @@
+"""Tasks as they are shown: what each waits for, whether it can be had, and in which words.
+
+Made from the task files alone, by the rule by which claims are decided: only completion unblocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from swarm.core.graph import shortest_path
+from swarm.core.task import Task, render_task, verified
+
+_SYMBOLS = {
+    "completed": ("✔", "+", "green"),
+    "in progress": ("●", "*", "yellow"),
+    "failed": ("✘", "x", "red"),
+    "cancelled": ("⊘", "-", "dim"),
+    "ready": ("○", "o", "cyan"),
+    "blocked": ("·", ".", "dim"),
+}
+
+
+class Shown:
+    """One task with what follows from the others."""
+
+    def __init__(self, task: Task, status_of: Callable[[str], str | None]) -> None:
+        self.task = task
+        self.open_blockers = tuple(i for i in task.blocked_by if status_of(i) != "completed")
+
+    @property
+    def ready(self) -> bool:
+        return self.task.status == "pending" and not self.open_blockers
+
+    @property
+    def state(self) -> str:
+        """The status in the words of a person, who asks of a pending task whether it can be had."""
+        if self.task.status == "pending":
+            return "ready" if self.ready else "blocked"
+        return self.task.status.replace("_", " ")
+
+    @property
+    def owner(self) -> str:
+        """Who has it or is to have it; `any builder` where that is a role."""
+        if self.task.owner:
+            return self.task.owner
+        requires = self.task.requires
+        if requires is None:
+            return ""
+        return requires.agent or (f"any {requires.role}" if requires.role else "")
+
+    @property
+    def remark(self) -> str:
+        """What holds it back, or why it ended as it did."""
+        if self.task.status == "pending" and self.open_blockers:
+            return f"waits for {', '.join(self.open_blockers)}"
+        return self.task.reason or "" if self.task.status in {"failed", "cancelled"} else ""
+
+
+class Board:
+    """All tasks of a team, in the order of their numbers."""
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        by_id = {task.id: task for task in tasks}
+
+        def status_of(task_id: str) -> str | None:
+            return by_id[task_id].status if task_id in by_id else None
+
+        self.tasks = tuple(Shown(task, status_of) for task in by_id.values())
+
+    def counts(self) -> dict[str, int]:
+        """Return how many tasks there are of each status; the pending ones also as ready and blocked."""
+        statuses = [shown.task.status for shown in self.tasks]
+        ready = sum(shown.ready for shown in self.tasks)
+        pending = statuses.count("pending")
+        ended = {key: statuses.count(key) for key in ("in_progress", "completed", "failed", "cancelled")}
+        return {"pending": pending, "ready": ready, "blocked": pending - ready, **ended}
+
+    def stuck(self) -> frozenset[str]:
+        """Return the pending tasks that nothing under way can free: a blocker failed, or waits for them."""
+        going = {s.task.id for s in self.tasks if s.ready or s.task.status == "in_progress"}
+        waiting = [s for s in self.tasks if s.task.status == "pending" and not s.ready]
+        while freed := [s for s in waiting if going.issuperset(s.open_blockers)]:
+            going.update(s.task.id for s in freed)
+            waiting = [s for s in waiting if s.task.id not in going]
+        return frozenset(s.task.id for s in waiting)
+
+    def find_loop(self) -> tuple[str, ...] | None:
+        """Return tasks that wait for each other, which no swarm verb allows, as `(1, 2, 1)`."""
+        waits = {shown.task.id: shown.open_blockers for shown in self.tasks if shown.open_blockers}
+        for task_id, blockers in waits.items():
+            for blocker in blockers:
+                path = shortest_path(blocker, task_id, lambda node: waits.get(node, ()))
+                if path:
+                    return (task_id, *path)
+        return None
+
+
+def symbol(state: str, *, unicode: bool) -> str:
+    fancy, plain, _ = _SYMBOLS[state]
+    return fancy if unicode else plain
+
+
+def style(state: str) -> str:
+    return _SYMBOLS[state][2]
+
+
+def list_object(shown: Shown) -> dict[str, Any]:
+    """Return the task as `task list --json` has it."""
+    task = shown.task
+    known = {
+        "id": task.id,
+        "key": task.key,
+        "subject": task.subject,
+        "status": task.status,
+        "owner": task.owner,
+        "reason": task.reason,
+    }
+    present = {key: value for key, value in known.items() if value is not None}
+    waits = {"blockedBy": list(task.blocked_by), "open_blockers": list(shown.open_blockers)}
+    return present | waits | {"ready": shown.ready}
+
+
+def task_object(shown: Shown) -> dict[str, Any]:
+    """Return the task as its file has it, and what follows from the others."""
+    follows = {"open_blockers": list(shown.open_blockers), "ready": shown.ready}
+    return render_task(shown.task) | follows | {"verified": verified(shown.task)}

@@ -1,0 +1,95 @@
+"""`swarm events`: what happened in a team, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from swarm.cli.render import local_time, paint, printable
+from swarm.cli.session import Io, the_team
+from swarm.core.event import Event, render_event
+from swarm.storage.team import Team
+
+_SAYINGS = {
+    "team_created": "made the team",
+    "run_started": "started a run",
+    "run_ended": "ended the run",
+    "agent_spawned": "was started",
+    "agent_ready": "is ready",
+    "agent_idle": "is idle",
+    "agent_waiting": "waits",
+    "agent_stalled": "gives no sign of life",
+    "agent_died": "died",
+    "agent_stopped": "stopped",
+    "task_created": "added task {task}",
+    "task_claimed": "claimed task {task}",
+    "task_completed": "completed task {task}",
+    "task_failed": "ended task {task} as failed",
+    "task_released": "gave task {task} back",
+    "task_cancelled": "cancelled task {task}",
+    "task_retried": "made task {task} pending again",
+    "task_edited": "edited task {task}",
+    "task_linked": "made task {task} wait",
+    "task_unlinked": "made task {task} wait for less",
+    "task_deleted": "deleted task {task}",
+    "verify_passed": "verified task {task}",
+    "verify_failed": "could not verify task {task}",
+    "mail_sent": "sent mail",
+    "mail_acknowledged": "read mail",
+    "permission_requested": "asked for permission",
+    "permission_resolved": "answered a permission request",
+}
+_BAD = frozenset({"task_failed", "verify_failed", "agent_died", "agent_stalled", "agent_orphaned"})
+_GOOD = frozenset({"task_completed", "verify_passed"})
+
+
+def events(args: Mapping[str, Any], io: Io) -> int:
+    """Print all events of the team; with `--follow` go on until interrupted."""
+    team = the_team(args, io)
+    print_new = _printer(team, io)
+    if args["follow"]:
+        from swarm.cli.follow import follow
+
+        return follow(team, io, print_new)
+    print_new()
+    return 0
+
+
+def event_line(event: Event) -> str:
+    """Return one event as a line for people: when, who, what, and the facts that belong to it."""
+    return f"{local_time(event.time)}  {printable(event.agent)} {_saying(event)}"
+
+
+def _saying(event: Event) -> str:
+    known = _SAYINGS.get(event.event)
+    saying = known.format(task=event.task) if known else event.event.replace("_", " ")
+    if event.task and not (known and "{task}" in known):
+        saying += f", task {event.task}"
+    facts = [_fact(key, value) for key, value in event.data.items()]
+    return printable(f"{saying}: {'; '.join(facts)}" if facts else saying)
+
+
+def _fact(key: str, value: object) -> str:
+    return str(value) if key in {"subject", "summary", "reason"} else f"{key.replace('_', ' ')} {value}"
+
+
+def _printer(team: Team, io: Io) -> Callable[[], None]:
+    """Return a function that prints what came since its last call."""
+    position = 0
+
+    def print_new() -> None:
+        nonlocal position
+        for offset, event in team.events.read(position):
+            position = (
+                offset + 1
+            )  # inside this line: the next read begins with its torn rest, which is no event
+            if io.json:
+                io.print_json(render_event(event) | {"offset": offset})
+            else:
+                io.print(paint(event_line(event), _style(event), enabled=io.color))
+
+    return print_new
+
+
+def _style(event: Event) -> str:
+    return "red" if event.event in _BAD else "green" if event.event in _GOOD else ""

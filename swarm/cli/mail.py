@@ -1,0 +1,139 @@
+"""`swarm send` and `swarm mail`: write to teammates, and look at what waits for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from swarm.cli.render import local_time, paint, printable, printable_lines
+from swarm.cli.session import Io, acting_as, the_team
+from swarm.core.identity import USER
+from swarm.core.message import Message, may_send, parse_control
+from swarm.errors import ConfigError
+
+if TYPE_CHECKING:
+    from swarm.storage.mail import SendResult
+    from swarm.storage.team import Team
+
+_SHOWN = (
+    "from",
+    "to",
+    "text",
+    "summary",
+    "timestamp",
+    "priority",
+    "in_reply_to",
+    "expires_at",
+    "msg_id",
+    "acked_at",
+)
+_NOT_READING = frozenset({"stopped", "dead"})
+
+
+def send(args: Mapping[str, Any], io: Io) -> int:
+    """Deliver one message, or one to each with `*`; the exit code is that of the first that failed."""
+    from swarm.storage.mail import send as deliver
+
+    sender = acting_as(args, io) or USER
+    text = io.source.read().removesuffix("\n") if args["text"] == "-" else args["text"]
+    if not text.strip():
+        raise ConfigError("the message is empty; give it a text", code="bad_value", details={"value": text})
+    results = deliver(the_team(args, io), sender, args["to"], text, summary=args["summary"])
+    if io.json:
+        io.print_json({"results": [_result_object(result) for result in results]})
+    else:
+        _print_results(results, io)
+    return next((result.error.exit_code for result in results if result.error), 0)
+
+
+def mail(args: Mapping[str, Any], io: Io) -> int:
+    """Show unread or all mail of one agent, and leave it where it is."""
+    if args["unread"] and args["all"]:
+        raise ConfigError("give --unread or --all, not both", code="bad_usage")
+    team = the_team(args, io)
+    name = team.roster.load().member(args["name"]).name
+    if args["follow"]:
+        from swarm.cli.follow import follow
+
+        return follow(team, io, _follower(team, name, io, everything=args["all"]))
+    messages = _messages(team, name, everything=args["all"])
+    if io.json:
+        io.print_json({"agent": name, "messages": [_message_object(message) for message in messages]})
+    elif messages:
+        _print_messages(messages, io)
+    else:
+        io.note(f"{name} has no mail" if args["all"] else f"{name} has no unread mail")
+    return 0
+
+
+def _messages(team: Team, name: str, *, everything: bool) -> tuple[Message, ...]:
+    inbox = team.inbox(name)
+    waiting = inbox.peek()
+    if not everything:
+        return waiting
+    # History is read last: a message that is acknowledged in between is then seen twice, not missed.
+    return tuple({message.msg_id: message for message in (*inbox.history(), *waiting)}.values())
+
+
+def _follower(team: Team, name: str, io: Io, *, everything: bool) -> Callable[[], None]:
+    """Return a function that prints mail not printed before, also what its owner read in the meantime."""
+    shown = set() if everything else {message.msg_id for message in team.inbox(name).history()}
+
+    def print_new() -> None:
+        new = [m for m in _messages(team, name, everything=True) if m.msg_id not in shown]
+        shown.update(message.msg_id for message in new)
+        if io.json:
+            for message in new:
+                io.print_json(_message_object(message))
+        else:
+            _print_messages(new, io)
+
+    return print_new
+
+
+def _result_object(result: SendResult) -> dict[str, Any]:
+    if result.error:
+        return {"to": result.to, **result.error.as_json()}
+    known = {"to": result.to, "msg_id": result.msg_id}
+    return known | ({"recipient": result.recipient} if result.recipient else {})
+
+
+def _print_results(results: Iterable[SendResult], io: Io) -> None:
+    for result in results:
+        if result.error:
+            io.note(f"not sent to {result.to}: {printable(result.error.message)}")
+        else:
+            io.print(f"sent to {result.to}{_reader(result.recipient)}")
+
+
+def _reader(state: str | None) -> str:
+    if state is None:
+        return " (not started yet)"
+    return f" ({state}: will read it when started again)" if state in _NOT_READING else f" ({state})"
+
+
+def _message_object(message: Message) -> dict[str, Any]:
+    from swarm.core.message import render_message
+
+    rendered = render_message(message)
+    return {key: rendered[key] for key in _SHOWN if key in rendered} | {"acked": message.acked_at is not None}
+
+
+def _print_messages(messages: Iterable[Message], io: Io) -> None:
+    for message in messages:
+        marks = [message.priority or "", "read" if message.acked_at else "", message.summary or ""]
+        about = "; ".join(filter(None, marks))
+        who = paint(printable(message.sender), "bold", enabled=io.color)
+        io.print(f"{local_time(message.timestamp)}  {who}{f'  ({printable(about)})' if about else ''}")
+        for line in printable_lines(_readable(message)).split("\n"):
+            io.print(f"    {line}")
+
+
+def _readable(message: Message) -> str:
+    """Return a message's text; a control message that its sender may send is put in words."""
+    control = parse_control(message.text)
+    if control is None or not may_send(control["type"], message.sender, message.to):
+        return message.text
+    words = control["type"].removeprefix("swarm.").replace("_", " ")
+    facts = [f"{key}: {value}" for key, value in control.items() if key not in {"type", "from", "timestamp"}]
+    return f"[{words}] {', '.join(facts)}".rstrip()

@@ -1,0 +1,82 @@
+"""Who of a team is there, judged from its files and the process table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from swarm.core.agent import AgentRecord, derive_state
+from swarm.core.identity import LEADER
+from swarm.core.roster import Member, Roster
+from swarm.core.times import parse_time
+from swarm.storage.processes import liveness
+from swarm.storage.team import Team
+from swarm.values import Value
+
+_UNKNOWN = "unknown"
+
+
+class Present(Value):
+    """One teammate. `record` is None before its first start; `heartbeat_age` None where none is recorded."""
+
+    member: Member
+    record: AgentRecord | None
+    state: str
+    heartbeat_age: float | None
+    unread: int
+
+
+def look(team: Team, roster: Roster) -> tuple[Present, ...]:
+    """Return every teammate in roster order; the leader is asked for by `leader_state`."""
+    return tuple(_present(team, member) for member in roster.members if member.name != LEADER)
+
+
+def leader_state(team: Team) -> str:
+    """Return `alive`, `gone` (it did not say that it ends), or `none`."""
+    record = team.agents.load(LEADER)
+    if record is None or record.state == "stopped":
+        return "none"
+    state, _ = _state(team, record)
+    return "gone" if state in {"dead", _UNKNOWN} else "alive"
+
+
+def agent_object(present: Present) -> dict[str, Any]:
+    """Return the agent as `status --json` has it; what is not known is left out."""
+    record, member = present.record, present.member
+    known: dict[str, Any] = {"name": member.name, "state": present.state}
+    if record is not None:
+        known |= {"reason": record.reason, "on": record.on, "until": record.until, "since": record.since}
+        known |= {
+            "task": record.task,
+            "backend": record.backend,
+            "pid": _pid(present),
+            "run_id": record.run_id,
+        }
+    age = present.heartbeat_age
+    known["heartbeat_age_seconds"] = None if age is None else round(age, 1)
+    known |= {"model": member.model, "permission_mode": member.permission_mode, "unread": present.unread}
+    return {key: value for key, value in known.items() if value is not None}
+
+
+def _pid(present: Present) -> int | None:
+    return None if present.record is None or present.state == _UNKNOWN else present.record.pid
+
+
+def _present(team: Team, member: Member) -> Present:
+    record = team.agents.load(member.name)
+    state, age = _state(team, record) if record else (_UNKNOWN, None)
+    unread = team.inbox(member.name).unread_count()
+    return Present(member=member, record=record, state=state, heartbeat_age=age, unread=unread)
+
+
+def _state(team: Team, record: AgentRecord) -> tuple[str, float | None]:
+    age = _age(record, team.clock.now())
+    return derive_state(record, liveness(record), age, team.settings.stalled_after_seconds), age
+
+
+def _age(record: AgentRecord, now: float) -> float | None:
+    if record.heartbeat is None:
+        return None
+    try:
+        return max(0.0, now - parse_time(record.heartbeat))
+    except ValueError:
+        return None

@@ -1,0 +1,63 @@
+"""`swarm task fail|release|cancel|retry|delete`: how a task ends, or begins again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from swarm.cli.board import task_object
+from swarm.cli.session import Io, actor, claimer, the_team
+from swarm.cli.task import print_changed, shown_alone, token_for
+
+
+def fail(args: Mapping[str, Any], io: Io) -> int:
+    """End a claimed task as failed."""
+    name = claimer(args, io)
+    store = the_team(args, io).tasks(name)
+    task = store.get_task(args["id"])
+    reason = args["reason"] or f"{name} gave no reason"
+    failed = store.fail(task.id, token_for(task, name, args["token"]), reason)
+    print_changed(failed, store, io, f"task {failed.id} is failed; swarm task retry makes it pending again")
+    return 0
+
+
+def release(args: Mapping[str, Any], io: Io) -> int:
+    """Give a claimed task back."""
+    name = claimer(args, io)
+    store = the_team(args, io).tasks(name)
+    task = store.get_task(args["id"])
+    reason = args["reason"] or f"released by {name}"
+    freed = store.release(task.id, token_for(task, name, args["token"]), reason)
+    print_changed(freed, store, io, f"task {freed.id} is pending again")
+    return 0
+
+
+def cancel(args: Mapping[str, Any], io: Io) -> int:
+    """Take a task off the plan; whoever is on it finds its token stale."""
+    by = actor(io)
+    store = the_team(args, io).tasks(by)
+    task = store.cancel(args["id"], args["reason"] or f"cancelled by {by}")
+    print_changed(task, store, io, f"task {task.id} is cancelled")
+    if task.blocks:
+        io.note(f"task {', '.join(task.blocks)} goes on waiting for it: edit or cancel that as well")
+    return 0
+
+
+def retry(args: Mapping[str, Any], io: Io) -> int:
+    """Make a failed or cancelled task pending again."""
+    store = the_team(args, io).tasks(actor(io))
+    task = store.retry(args["id"])
+    print_changed(task, store, io, f"task {task.id} is pending again")
+    return 0
+
+
+def delete(args: Mapping[str, Any], io: Io) -> int:
+    """Delete a task; with `--json` its last state is printed."""
+    store = the_team(args, io).tasks(actor(io))
+    last = shown_alone(store.get_task(args["id"]), store)
+    store.delete(last.task.id)
+    if io.json:
+        io.print_json(task_object(last))
+    else:
+        io.print(f"task {last.task.id} is deleted")
+    return 0

@@ -1,0 +1,146 @@
+"""`swarm team create|list|show|delete`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from swarm.cli.board import Board
+from swarm.cli.columns import table
+from swarm.cli.presence import leader_state
+from swarm.cli.render import count, paint, printable
+from swarm.cli.session import Io, the_team
+from swarm.core.identity import LEADER, USER
+from swarm.core.roster import Roster
+from swarm.errors import ConfigError, SwarmError
+from swarm.storage.layout import Layout
+from swarm.storage.team import Team, TeamListing, create_team, delete_team, list_teams
+
+
+def create(args: Mapping[str, Any], io: Io) -> int:
+    """Make an empty team whose workspace is a folder that exists."""
+    workspace = _workspace(args["workspace"])
+    team = create_team(
+        io.root,
+        args["name"],
+        description=args["description"] or "",
+        workspace=workspace,
+        settings=io.settings,
+        clock=io.clock,
+    )
+    if io.json:
+        io.print_json(_object(team, team.roster.load()))
+    else:
+        io.print(f"team {team.name} is made, in {printable(team.layout.team_dir)}")
+    return 0
+
+
+def list_all(_args: Mapping[str, Any], io: Io) -> int:
+    """List the teams, also those of another client, with their names alone."""
+    listings = list_teams(io.root)
+    if io.json:
+        io.print_json({"teams": [_listed(listing, io) for listing in listings]})
+        return 0
+    if not listings:
+        io.note("no teams yet; make one with swarm team create, or watch swarm demo")
+        return 0
+    for line in table([_row(listing, io) for listing in listings], limit=io.columns, flexible=-1):
+        io.print(line)
+    return 0
+
+
+def show(args: Mapping[str, Any], io: Io) -> int:
+    """Show one team."""
+    team = the_team(args if args["name"] is None else {**args, "team": args["name"]}, io)
+    roster = team.roster.load()
+    if io.json:
+        io.print_json(_object(team, roster))
+        return 0
+    for line in _page(team, roster, io):
+        io.print(line)
+    return 0
+
+
+def delete(args: Mapping[str, Any], io: Io) -> int:
+    """Delete one team; with `--json` its last state is printed."""
+    name = args["name"]
+    listing = next((found for found in list_teams(io.root) if found.name == name), None)
+    last = _listed(listing, io) if listing else {"name": name, "native": False}
+    delete_team(io.root, name, force=args["force"], settings=io.settings, clock=io.clock)
+    if io.json:
+        io.print_json(last)
+    else:
+        io.print(f"team {printable(name)} is deleted")
+    return 0
+
+
+def _workspace(given: str | None) -> str:
+    path = os.path.abspath(os.path.expanduser(given or os.getcwd()))
+    if not os.path.isdir(path):
+        raise ConfigError(
+            f"the workspace {path} is no folder; make it first", code="bad_value", details={"value": path}
+        )
+    return path
+
+
+def _object(team: Team, roster: Roster) -> dict[str, Any]:
+    return {
+        "name": team.name,
+        "native": True,
+        "workspace": roster.workspace,
+        "leader": leader_state(team),
+        "agents": sum(member.name != LEADER for member in roster.members),
+        "tasks": Board(team.tasks(USER).list_tasks()).counts(),
+    }
+
+
+def _listed(listing: TeamListing, io: Io) -> dict[str, Any]:
+    if not listing.native or listing.roster is None:
+        return {"name": listing.name, "native": False}
+    team = Team(Layout(root=io.root).team(listing.name), io.settings, io.clock)
+    return _object(team, listing.roster)
+
+
+def _row(listing: TeamListing, io: Io) -> tuple[str, ...]:
+    if listing.problem:
+        return (listing.name, "damaged", "", "", listing.problem)
+    if not listing.native or listing.roster is None:
+        return (listing.name, "made by another program", "", "", "")
+    try:
+        found = _listed(listing, io)
+    except SwarmError as error:
+        return (listing.name, "damaged", "", "", error.message)
+    done, total = found["tasks"]["completed"], _total(found["tasks"])
+    return (
+        listing.name,
+        f"{done}/{total} tasks done",
+        count(found["agents"], "agent"),
+        "no leader" if found["leader"] == "none" else f"leader {found['leader']}",
+        found["workspace"] or "",
+    )
+
+
+def _total(counts: Mapping[str, int]) -> int:
+    return sum(counts[key] for key in ("pending", "in_progress", "completed", "failed", "cancelled"))
+
+
+def _page(team: Team, roster: Roster, io: Io) -> Iterator[str]:
+    found = _object(team, roster)
+    yield paint(printable(team.name), "bold", enabled=io.color)
+    facts = {
+        "description": roster.description or "",
+        "folder": team.layout.team_dir,
+        "workspace": roster.workspace or "",
+        "leader": found["leader"],
+        "tasks": f"{found['tasks']['completed']} of {_total(found['tasks'])} completed",
+    }
+    yield from table([(f"  {label}", value) for label, value in facts.items() if value])
+    members = [
+        (f"  {m.name}", m.role or "", m.model or "", m.permission_mode or "")
+        for m in roster.members
+        if m.name != LEADER
+    ]
+    if members:
+        yield ""
+        yield from table(members)
