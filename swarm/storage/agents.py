@@ -1,0 +1,69 @@
+"""`agents/<name>.json`: what is known of each agent's process. One writer at a time, under its lock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from swarm.core.agent import AgentRecord, parse_agent, render_agent
+from swarm.core.ports import Clock
+from swarm.errors import CorruptStateError, NotFoundError
+from swarm.settings import Settings
+from swarm.storage import files, syscalls
+from swarm.storage.layout import TeamLayout
+from swarm.storage.lock import FileLock
+
+
+class AgentStore:
+    """The process records of one team. Reading needs no lock: a record is replaced by rename."""
+
+    def __init__(self, layout: TeamLayout, settings: Settings, clock: Clock) -> None:
+        self._layout = layout
+        self._settings = settings
+        self._clock = clock
+
+    def load(self, name: str) -> AgentRecord | None:
+        """Return an agent's record; None before its first spawn."""
+        path = self._layout.agent(name)
+        found = files.find_object(path)
+        if found is None:
+            return None
+        try:
+            return parse_agent(found)
+        except ValueError as error:
+            raise CorruptStateError(path, str(error)) from error
+
+    def save(self, record: AgentRecord) -> None:
+        """Replace an agent's record, whoever it was written by."""
+        with self._lock(record.name):
+            self._write(record)
+
+    def update(self, name: str, **changes: Any) -> AgentRecord:
+        """Change fields of a record and return it; `no_such_agent` when there is none yet."""
+        with self._lock(name):
+            record = self.load(name)
+            if record is None:
+                raise NotFoundError(
+                    f"agent {name} was never started in team {self._layout.team}",
+                    code="no_such_agent",
+                    details={"value": name, "valid": list(self._names())},
+                )
+            record = record.replace(**changes)
+            self._write(record)
+        return record
+
+    def list_agents(self) -> tuple[AgentRecord, ...]:
+        """Return all records by name."""
+        found = (self.load(name) for name in self._names())
+        return tuple(record for record in found if record is not None)
+
+    def _names(self) -> list[str]:
+        entries = syscalls.list_folder(self._layout.agents_dir)
+        return sorted(e.removesuffix(".json") for e in entries if e.endswith(".json") and e[0] != ".")
+
+    def _write(self, record: AgentRecord) -> None:
+        files.write_json(self._layout.agent(record.name), render_agent(record))
+
+    def _lock(self, name: str) -> FileLock:
+        return FileLock(
+            self._layout.lock(f"agent-{name}"), self._settings, self._clock, f"{name}@{self._layout.team}"
+        )

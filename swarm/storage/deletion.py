@@ -1,0 +1,87 @@
+"""Deleting a team: refused while that would hurt somebody, then both folders at once."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from swarm.core.identity import LEADER, USER
+from swarm.core.task import FINISHED
+from swarm.errors import StateError
+from swarm.storage import processes, syscalls
+from swarm.storage.creation import DOOMED, remove_tree, teams_lock
+from swarm.storage.layout import Layout, TeamLayout
+from swarm.storage.listing import is_native, is_plain, no_such_team
+from swarm.storage.roster import find_roster
+
+if TYPE_CHECKING:
+    from swarm.storage.team import Team
+
+
+def delete(team: Team, *, force: bool) -> None:
+    """Delete a team if nothing speaks against it; `force` overrules all but a living agent."""
+    layout = Layout(root=team.root)
+    if not (is_plain(team.name) and _exists(team.layout, force=force)):
+        raise no_such_team(team.root, team.name)
+    with teams_lock(layout, team.settings, team.clock):
+        _refuse_living(team)
+        if not force:
+            _refuse_foreign(team.layout)
+            _refuse_losing(team)
+        _remove(layout, team.layout)
+
+
+def _exists(team: TeamLayout, *, force: bool) -> bool:
+    """Tell whether there is something to delete; a task list without a team only goes by force."""
+    return syscalls.find_stat(team.team_dir) is not None or (
+        force and syscalls.find_stat(team.tasks_dir) is not None
+    )
+
+
+def _refuse_living(team: Team) -> None:
+    for record in team.agents.list_agents():
+        if record.state != "stopped" and processes.liveness(record) == "alive":
+            raise StateError(
+                f"{record.name} of team {team.name} is still running (pid {record.pid}); stop it first",
+                code="leader_alive" if record.name == LEADER else "agent_alive",
+                details={"agent": record.name, "pid": record.pid},
+            )
+
+
+def _refuse_foreign(team: TeamLayout) -> None:
+    roster = find_roster(team.config)
+    if roster is None or not is_native(team.team, roster):
+        raise StateError(
+            f"team {team.team} was not made by swarm; --force deletes it all the same",
+            code="mixed_team",
+            details={"value": team.team},
+        )
+
+
+def _refuse_losing(team: Team) -> None:
+    tasks = team.tasks(USER).list_tasks()
+    team.close()
+    running = [task.id for task in tasks if task.status == "in_progress"]
+    finished = [task.id for task in tasks if task.status in FINISHED]
+    if running or finished:
+        what = (
+            f"tasks {', '.join(running)} are in progress"
+            if running
+            else f"{len(finished)} tasks have results"
+        )
+        raise StateError(
+            f"in team {team.name} {what}, which would be lost; --force deletes it all the same",
+            code="in_progress" if running else "finished",
+            details={"in_progress": running, "finished": finished},
+        )
+
+
+def _remove(layout: Layout, team: TeamLayout) -> None:
+    """Hide both folders before removing them, the team's first: no process finds half a team."""
+    doomed = layout.team(f".{team.team}.{os.getpid()}{DOOMED}")
+    if syscalls.find_stat(team.team_dir) is not None:
+        syscalls.rename(team.team_dir, doomed.team_dir)
+    if syscalls.find_stat(team.tasks_dir) is not None:
+        syscalls.rename(team.tasks_dir, doomed.tasks_dir)
+    remove_tree(doomed.team_dir)
+    remove_tree(doomed.tasks_dir)

@@ -1,0 +1,68 @@
+"""The audit log of a team: one line for each thing that happened, in the order in which it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from swarm.core.event import Event, parse_event_line, render_event_line
+from swarm.core.ports import Clock
+from swarm.core.times import format_time
+from swarm.settings import Settings
+from swarm.storage import files
+from swarm.storage.layout import TeamLayout
+from swarm.storage.lock import FileLock
+
+_TASK_EVENT = "task_"
+
+
+class EventLog:
+    """Append-only; a line's byte offset is its position. Its lock is the last in the order of locks."""
+
+    def __init__(
+        self, layout: TeamLayout, settings: Settings, clock: Clock, holder_name: str = "swarm"
+    ) -> None:
+        self._path = layout.events
+        self._clock = clock
+        self._lock = FileLock(layout.lock("events"), settings, clock, holder_name)
+
+    def append(self, event: Event) -> None:
+        self.append_all((event,))
+
+    def append_all(self, events: Iterable[Event]) -> None:
+        """Append these lines in one go; a torn line of a killed writer is cut first."""
+        lines = [render_event_line(event) for event in events]
+        if lines:
+            with self._lock:
+                files.append_lines(self._path, lines)
+
+    def emit(
+        self, kind: str, agent: str, *, run_id: str | None = None, task: str | None = None,
+        seq: int | None = None, **data: Any,
+    ) -> None:  # fmt: skip
+        """Append an event of this moment; facts that are None are left out."""
+        facts = {key: value for key, value in data.items() if value is not None}
+        at = format_time(self._clock.now())
+        self.append(Event(time=at, event=kind, agent=agent, run_id=run_id, task=task, seq=seq, data=facts))
+
+    def read(self, offset: int = 0) -> Iterator[tuple[int, Event]]:
+        """Yield each event from this position on with its offset; lines that do not parse are skipped."""
+        for position, line in files.read_lines(self._path, offset):
+            event = _parse(line)
+            if event is not None:
+                yield position, event
+
+    def last_task_seq(self) -> int:
+        """Return the journal line of the newest `task_*` event; 0 when there is none."""
+        for line in files.read_lines_backwards(self._path):
+            event = _parse(line)
+            if event is not None and event.seq is not None and event.event.startswith(_TASK_EVENT):
+                return event.seq
+        return 0
+
+
+def _parse(line: bytes) -> Event | None:
+    try:
+        return parse_event_line(line)
+    except (ValueError, RecursionError):
+        return None

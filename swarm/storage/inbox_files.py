@@ -1,0 +1,117 @@
+"""The three files of an inbox: the array, the overflow beside it, the history behind it.
+
+Whoever changes one of them holds the inbox lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from swarm.core.jsontext import json_line, parse_object
+from swarm.core.message import Message, parse_message, parse_messages, render_message
+from swarm.errors import CorruptStateError
+from swarm.storage import files, syscalls
+from swarm.storage.layout import TeamLayout
+
+
+class InboxFiles:
+    """Reading and replacing, without any rule about what may be where."""
+
+    def __init__(self, layout: TeamLayout, name: str) -> None:
+        self.array_path = layout.inbox(name)
+        self.overflow_path = layout.overflow(name)
+        self.history_path = layout.history(name)
+
+    def load_array(self) -> list[Any]:
+        """Return the array as parsed; CorruptStateError when the file holds no array."""
+        found = files.find_json(self.array_path)
+        if found is not None and not isinstance(found, list):
+            raise CorruptStateError(self.array_path, "it holds no array")
+        return found or []
+
+    def load_overflow(self) -> list[Message]:
+        """Return what waits in whole lines beside the array."""
+        return [m for _, line in files.read_lines(self.overflow_path) if (m := _parse(line)) is not None]
+
+    def load_history(self) -> list[Message]:
+        return [m for _, line in files.read_lines(self.history_path) if (m := _parse(line)) is not None]
+
+    def last_batch(self) -> frozenset[str]:
+        """Return the ids of the history lines that were written last, all in one go."""
+        ids: set[str] = set()
+        at: str | None = None
+        for line in files.read_lines_backwards(self.history_path):
+            message = _parse(line)
+            if message is None:
+                continue
+            if at is not None and message.acked_at != at:
+                break
+            at = message.acked_at
+            ids.add(message.msg_id)
+        return frozenset(ids)
+
+    def is_known(self, msg_id: str) -> bool:
+        """Tell whether a message of this id ever arrived."""
+        if any(isinstance(item, dict) and item.get("msg_id") == msg_id for item in self.load_array()):
+            return True
+        beside = (line for _, line in files.read_lines(self.overflow_path))
+        if any(m.msg_id == msg_id for line in beside if (m := _parse(line)) is not None):
+            return True
+        behind = files.read_lines_backwards(self.history_path)
+        return any(m.msg_id == msg_id for line in behind if (m := _parse(line)) is not None)
+
+    def has_overflow(self) -> bool:
+        return _size(self.overflow_path) > 0
+
+    def waiting_bytes(self) -> int:
+        return _size(self.array_path) + _size(self.overflow_path)
+
+    def write_array(self, data: bytes) -> None:
+        files.write_bytes(self.array_path, data)
+
+    def append_overflow(self, line: bytes) -> None:
+        files.append_line(self.overflow_path, line)
+
+    def write_overflow(self, messages: Sequence[Message]) -> None:
+        """Replace the overflow; an empty one is no file."""
+        if messages:
+            files.write_bytes(self.overflow_path, b"".join(render_line(message) for message in messages))
+        else:
+            syscalls.unlink(self.overflow_path)
+
+    def append_history(self, lines: Iterable[bytes]) -> None:
+        files.append_lines(self.history_path, lines)
+
+
+def render_line(message: Message) -> bytes:
+    return json_line(render_message(message))
+
+
+def split_array(array: Sequence[Any]) -> tuple[list[Message], list[Any]]:
+    """Return the messages in an array, and the items that are none."""
+    try:
+        return list(parse_messages(array)), []
+    except ValueError:
+        good = [item for item in array if _is_message(item)]
+        return list(parse_messages(good)), [item for item in array if not _is_message(item)]
+
+
+def _is_message(item: Any) -> bool:
+    try:
+        parse_message(item)
+    except (ValueError, AttributeError):
+        return False
+    return True
+
+
+def _parse(line: bytes) -> Message | None:
+    try:
+        return parse_message(parse_object(line))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _size(path: str) -> int:
+    found = syscalls.find_stat(path)
+    return 0 if found is None else found.st_size

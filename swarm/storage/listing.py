@@ -1,0 +1,75 @@
+"""Which teams there are under a root: ours, and those of other clients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from swarm.core.roster import Roster
+from swarm.errors import ConfigError, CorruptStateError, NotFoundError
+from swarm.storage import syscalls
+from swarm.storage.layout import Layout, TeamLayout
+from swarm.storage.roster import find_roster
+from swarm.values import Value
+
+_FOREIGN_PREFIX = "session-"
+
+
+class TeamListing(Value):
+    """One team's folder. `native`: made by us, all members ours; `problem`: why it cannot be read."""
+
+    name: str
+    native: bool
+    roster: Roster | None = None
+    problem: str | None = None
+
+
+def list_teams(root: str) -> tuple[TeamListing, ...]:
+    """Return every team under a root by name, foreign ones too; hidden folders are no teams."""
+    layout = Layout(root=root)
+    names = sorted(name for name in syscalls.list_folder(layout.teams_dir) if is_plain(name))
+    listed = (_listing(layout.team(name)) for name in names)
+    return tuple(listing for listing in listed if listing is not None)
+
+
+def _listing(team: TeamLayout) -> TeamListing | None:
+    try:
+        roster = find_roster(team.config)
+    except CorruptStateError as error:
+        return TeamListing(name=team.team, native=False, problem=str(error))
+    if roster is None:
+        return None
+    return TeamListing(name=team.team, native=is_native(team.team, roster), roster=roster)
+
+
+def is_native(name: str, roster: Roster) -> bool:
+    """Tell whether a team is ours alone; a name that another client gives its own teams never is."""
+    return roster.is_ours and roster.native is not False and not name.startswith(_FOREIGN_PREFIX)
+
+
+def is_plain(name: str) -> bool:
+    """Tell whether a name is one visible folder, so that it may become part of a path."""
+    return bool(name) and name[0] != "." and "/" not in name and "\0" not in name
+
+
+def no_such_team(root: str, name: str) -> NotFoundError:
+    valid, known = _ours(root)
+    return NotFoundError(
+        f"no team {name!r}; {known}", code="no_such_team", details={"value": name, "valid": valid}
+    )
+
+
+def default_team(root: str, environ: Mapping[str, str]) -> str:
+    """Return `$SWARM_TEAM`, else the only team of ours; `team_needed` when there is none or a choice."""
+    given = environ.get("SWARM_TEAM")
+    if given:
+        return given
+    valid, known = _ours(root)
+    if len(valid) == 1:
+        return valid[0]
+    raise ConfigError(f"which team? give -t TEAM; {known}", code="team_needed", details={"valid": valid})
+
+
+def _ours(root: str) -> tuple[list[str], str]:
+    """Return the names of our teams, and a clause that tells them."""
+    valid = [listing.name for listing in list_teams(root) if listing.native]
+    return valid, f"there are {', '.join(valid)}" if valid else "there is none yet (swarm team create NAME)"

@@ -1,0 +1,35 @@
+"""The mark in the task lock file: up to which journal line files and events are known to be written."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from swarm.storage import processes, syscalls
+
+MARK_SIZE = 64
+
+
+class Mark(NamedTuple):
+    """Generation of the journal, its last line with all its views, and the boot in which that was true."""
+
+    gen: int
+    seq: int
+    boot_id: str
+
+    @property
+    def of_this_boot(self) -> bool:
+        return self.boot_id == processes.boot_id()
+
+
+def read_mark(fd: int, path: str) -> Mark | None:
+    """Return the mark; None when there is none, or none that makes sense."""
+    words = syscalls.read_at(fd, path, MARK_SIZE, 0).decode("ascii", "replace").split()
+    if len(words) != len(Mark._fields) or not (words[0].isdigit() and words[1].isdigit()):
+        return None
+    return Mark(int(words[0]), int(words[1]), words[2])
+
+
+def write_mark(fd: int, path: str, gen: int, seq: int) -> None:
+    """Write the mark: one write inside one page, which SIGKILL cannot tear."""
+    text = f"{gen} {seq} {processes.boot_id()}"
+    syscalls.write_at(fd, path, text.encode("ascii", "replace")[:MARK_SIZE].ljust(MARK_SIZE), 0)

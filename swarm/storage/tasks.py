@@ -1,0 +1,184 @@
+"""The task store: every change of a task is decided under the lock and committed as one journal line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from swarm.core import operations
+from swarm.core.identity import make_token, parse_run_id
+from swarm.core.operations import Body, Refusal
+from swarm.core.ports import Clock
+from swarm.core.table import TaskTable
+from swarm.core.task import NewTask, Task, TaskResult
+from swarm.core.times import format_time
+from swarm.errors import CorruptStateError
+from swarm.settings import Settings
+from swarm.storage import files
+from swarm.storage.layout import TeamLayout
+from swarm.storage.ledger import Ledger
+
+_ID_DIGITS_MAX = 9
+Decision = Callable[[TaskTable], Body | None]
+
+
+class TaskStore:
+    """The tasks of one team, changed in the name of `by`. Keeps journal and lock open; safe for threads."""
+
+    def __init__(self, layout: TeamLayout, by: str, settings: Settings, clock: Clock) -> None:
+        self.by = by
+        self._layout = layout
+        self._settings = settings
+        self._clock = clock
+        self._ledger = Ledger(layout, by, settings, clock)
+        self._files = self._ledger.files
+
+    # Changes. Each returns the task as it is afterwards.
+
+    def create(self, *news: NewTask) -> tuple[Task, ...]:
+        """Create tasks, each by a line of its own, and return them once they are safe on disk.
+
+        An error at one of them leaves the earlier ones created.
+        """
+        with self._ledger.locked() as table:
+            created = tuple(self._create(table, new) for new in news)
+        self._sync()
+        return created
+
+    def claim(self, name: str, role: str | None, run_id: str, task_id: str | None = None) -> Task | Refusal:
+        """Take this task, or the lowest that fits, for one life of an agent; a refusal is a usual outcome.
+
+        A claim whose answer was lost in an I/O error is answered by the next call of the same life.
+        """
+        parse_run_id(run_id)
+        with self._ledger.locked() as table:
+            decided = operations.claim(table, name, role, run_id, task_id)
+            if isinstance(decided, Refusal):
+                return self._find_unanswered(table, name, run_id, task_id) or decided
+            self._ledger.commit(decided)
+            return table.get(decided["id"])
+
+    def complete(self, task_id: str, token: str, result: TaskResult) -> Task:
+        """End a task with success. Repeating it with the same token is no error and writes nothing."""
+        return self._end(task_id, lambda table: operations.complete(table, task_id, token, result))
+
+    def fail(self, task_id: str, token: str, reason: str) -> Task:
+        return self._end(task_id, lambda table: operations.fail(table, task_id, token, reason))
+
+    def end_attempt(self, task_id: str, token: str, reason: str) -> Task:
+        """Give a task back after an attempt without success; after the last one it has failed."""
+        limit = self._settings.attempts_max
+        return self._end(task_id, lambda table: operations.end_attempt(table, task_id, token, reason, limit))
+
+    def release(self, task_id: str, token: str, reason: str) -> Task:
+        return self._change(task_id, lambda table: operations.release(table, task_id, token, reason))
+
+    def free_dead(self, task_id: str, run_id: str, reason: str) -> Task:
+        """Take a task from a life that has ended. The caller has proved that, and ended its commands."""
+        limit = self._settings.crashes_max
+        return self._change(
+            task_id, lambda table: operations.free_dead(table, task_id, run_id, reason, limit)
+        )
+
+    def cancel(self, task_id: str, reason: str) -> Task:
+        return self._end(task_id, lambda table: operations.cancel(table, task_id, reason))
+
+    def retry(self, task_id: str) -> Task:
+        return self._change(task_id, lambda table: operations.retry(table, task_id))
+
+    def edit(self, task_id: str, fields: Mapping[str, Any], ours: Mapping[str, Any] | None = None) -> Task:
+        """Set fields of the file, and keys of ours under `metadata.swarm`; None removes one."""
+        return self._change(task_id, lambda table: operations.edit(table, task_id, fields, ours or {}))
+
+    def link(self, a: str, b: str) -> Task:
+        """Make `b` wait for `a` and return `b`."""
+        return self._change(b, lambda table: operations.link(table, a, b))
+
+    def unlink(self, a: str, b: str) -> Task:
+        """Make `b` wait for `a` no more and return `b`."""
+        return self._change(b, lambda table: operations.unlink(table, a, b))
+
+    def delete(self, task_id: str, *, unlink: bool = False) -> None:
+        """Remove a task for good; its id is never used again. With `unlink` also when others wait for it."""
+        with self._ledger.locked() as table:
+            body = operations.delete(table, task_id, unlink=unlink)
+            self._raise_highwatermark(table.next_id - 1)
+            self._ledger.commit(body)
+
+    # Reading. No lock.
+
+    def table(self) -> TaskTable:
+        """Return the table as the journal has it now. It changes with the next call; do not keep it."""
+        return self._ledger.refresh()
+
+    def list_tasks(self) -> tuple[Task, ...]:
+        """Return the tasks as their files show them, lowest id first."""
+        found = (self._find_in_file(task_id) for task_id in self._files.ids())
+        return tuple(task for task in found if task is not None)
+
+    def get_task(self, task_id: str) -> Task:
+        """Return a task as its file shows it, or as the journal has it when the file is missing."""
+        return self._find_in_file(task_id) or self.table().get(task_id)
+
+    def change_mark(self) -> tuple[int, int]:
+        """Return what differs after any change of a task; costs one `stat`."""
+        return self._ledger.change_mark()
+
+    def close(self) -> None:
+        """Close the journal; it opens again when needed."""
+        self._ledger.close()
+
+    def _find_in_file(self, task_id: str) -> Task | None:
+        try:
+            return self._files.find(task_id)
+        except CorruptStateError:
+            known = self.table().find(task_id)
+            if known is None:
+                raise
+            return known
+
+    def _change(self, task_id: str, decide: Decision) -> Task:
+        with self._ledger.locked() as table:
+            body = decide(table)
+            if body is not None:
+                self._ledger.commit(body)
+            return table.get(task_id)
+
+    def _end(self, task_id: str, decide: Decision) -> Task:
+        task = self._change(task_id, decide)
+        self._sync()
+        return task
+
+    def _sync(self) -> None:
+        """After the unlock: the kernel makes one of all that wait at the same time."""
+        if self._settings.durability != "none":
+            self._ledger.sync()
+
+    def _find_unanswered(self, table: TaskTable, name: str, run_id: str, task_id: str | None) -> Task | None:
+        token = make_token(self._ledger.last_failed, run_id)
+        held = (table.get(held_id) for held_id in table.in_progress_of(name))
+        lost = next((task for task in held if task.claim is not None and task.claim.token == token), None)
+        return lost if lost is not None and task_id in (None, lost.id) else None
+
+    def _create(self, table: TaskTable, new: NewTask) -> Task:
+        body = operations.create(table, new, format_time(self._clock.now()), self.by)
+        free_id = self._free_id(table)
+        if free_id != body["id"]:
+            body = {**body, "id": free_id, "task": {**body["task"], "id": free_id}}
+        self._ledger.commit(body)
+        return table.get(free_id)
+
+    def _free_id(self, table: TaskTable) -> str:
+        """Return the next id: not used in the journal, and neither by another client's counter or file."""
+        number = max(table.next_id, self._highwatermark() + 1)
+        if self._files.exists(str(number)):
+            number = max(number, *map(int, self._files.ids())) + 1
+        return str(number)
+
+    def _highwatermark(self) -> int:
+        digits = (files.find_bytes(self._layout.highwatermark) or b"").strip()
+        return int(digits) if digits.isdigit() and len(digits) <= _ID_DIGITS_MAX else 0
+
+    def _raise_highwatermark(self, highest: int) -> None:
+        if highest > self._highwatermark():
+            files.write_bytes(self._layout.highwatermark, str(highest).encode())

@@ -1,0 +1,1 @@
+"""Fakes and waiting for tests, shipped and typed."""
