@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from swarm.core.transcript import interrupted_result
+from swarm.core import transcript
 
 Message = dict[str, Any]
 Block = dict[str, Any]
@@ -26,6 +26,11 @@ def tool_use(tool_use_id: str, name: str, tool_input: dict[str, Any]) -> Block:
 
 def tool_result(tool_use_id: str, content: str, *, is_error: bool = False) -> Block:
     return {"type": "tool_result", "tool_use_id": tool_use_id, "content": content, "is_error": is_error}
+
+
+def interrupted_result(tool_use_id: str) -> Block:
+    """Return the answer to a call that was cut off, in the words that a transcript is read back with."""
+    return transcript.interrupted_result(tool_use_id)
 
 
 def user_message(*blocks: Block | str) -> Message:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
-from swarm.teamfile.model import ScriptTurn
-
 from swarm.errors import ModelError
 from swarm.settings import SCRIPTED_MODEL
+from swarm.teamfile.model import ScriptTurn
 from worker.messages import (
     Block,
     Message,
@@ -33,7 +32,7 @@ class ScriptError(ModelError):
 
 
 class ScriptedModel:
-    """Plays `turns`; ids of calls are `<id_prefix>_<step>_<call>`, so a prefix per session makes them unique."""
+    """Plays `turns`; ids of calls are `<id_prefix>_<step>_<call>`: a prefix per session makes them unique."""
 
     name = SCRIPTED_MODEL
 

@@ -18,3 +18,9 @@ RESUMED = """\
 This session was cut off and goes on now. Calls without a real result were interrupted: look at what they \
 did before you repeat one.
 </runtime-notice>"""
+
+
+def verify_failed(command: str, outcome: str, output: str) -> str:
+    """Return the notice of a failed check. Output cannot leave the notice and speak in its place."""
+    shown = output.replace("</runtime-notice", "<\\/runtime-notice") or "(no output)"
+    return VERIFY_FAILED.format(command=command, outcome=outcome, output=shown)

@@ -1,0 +1,203 @@
+"""What a transcript of earlier sessions means for the next one."""
+
+from __future__ import annotations
+
+import itertools
+
+from swarm.core.transcript import (
+    Position,
+    assistant_line,
+    end_line,
+    note_line,
+    result_line,
+    start_line,
+    user_line,
+)
+from tests.support.models import check_array
+from worker.messages import (
+    assistant_message,
+    blocks_of,
+    final_text,
+    text_block,
+    tool_result,
+    tool_use,
+    user_message,
+)
+from worker.session.history import carried_mail, fold_session, mail_blocks, mail_outside, session_to_continue
+
+CALL = tool_use("t1", "Bash", {"command": "make"})
+
+
+class Pen:
+    """Writes the lines of one session."""
+
+    def __init__(self, lines: list, session: str, task: str = "7") -> None:
+        self._lines = lines
+        self._session = session
+        self._task = task
+        self._numbers = itertools.count(1)
+
+    def _at(self) -> Position:
+        return Position(
+            session=self._session, n=next(self._numbers), time="", run_id="r.w.1", task=self._task
+        )
+
+    def start(self, **facts):
+        self._lines.append(start_line(self._at(), **({"cause": "claim", "model": "scripted"} | facts)))
+        return self
+
+    def attempts(self, count):
+        self._lines.append(note_line(self._at(), what="retry", text="", data={"attempts": count}))
+        return self
+
+    def user(self, *texts, ids=()):
+        self._lines.append(user_line(self._at(), message=user_message(*texts), msg_ids=ids))
+        return self
+
+    def says(self, *blocks):
+        line = assistant_line(self._at(), message=assistant_message(*blocks), stop_reason="", usage={})
+        self._lines.append(line)
+        return self
+
+    def result(self, text):
+        self._lines.append(result_line(self._at(), block=tool_result("t1", text), elapsed_seconds=0.1))
+        return self
+
+    def end(self, why):
+        self._lines.append(end_line(self._at(), why=why, outcome="released"))
+        return self
+
+
+def texts_of(messages):
+    return [[block.get("text", block["type"]) for block in blocks_of(one)] for one in messages]
+
+
+def test_mail_after_the_last_answer_is_carried() -> None:
+    """The request that held it was cut off: nobody knows whether the model ever read it."""
+    lines: list = []
+    Pen(lines, "a").start().user("go").user("old", ids=["m1"]).says("Hm.").user(
+        "new", "newer", ids=["m2", "m3"]
+    )
+
+    assert carried_mail(lines) == ("m2", "m3")
+
+
+def test_mail_that_was_answered_is_not_carried() -> None:
+    lines: list = []
+    Pen(lines, "a").start().user("go").user("mail", ids=["m1"]).says("Done.").end("completed")
+
+    assert carried_mail(lines) == ()
+
+
+def test_mail_is_carried_on_until_some_request_with_it_was_answered() -> None:
+    lines: list = []
+    Pen(lines, "a").start().user("go").user("mail", ids=["m1"])
+    Pen(lines, "b", task="8").start(carried=["m1"]).user("other task").user("more", ids=["m2"])
+
+    assert carried_mail(lines) == ("m1", "m2")
+
+    Pen(lines, "c", task="9").start(carried=["m1", "m2"]).user("third task").says("Read it.")
+
+    assert carried_mail(lines) == ()
+
+
+def test_text_of_mail_is_found_by_its_id() -> None:
+    lines: list = []
+    Pen(lines, "a").start().user("one", "two", ids=["m1", "m2"])
+
+    assert mail_blocks(lines, ["m2", "unknown"]) == [text_block("two")]
+
+
+def test_a_session_without_end_is_continued() -> None:
+    """The process was killed in it."""
+    lines: list = []
+    Pen(lines, "a").start().user("go").says(CALL)
+
+    assert session_to_continue(lines, "7", attempts=0) == "a"
+    assert session_to_continue(lines, "8", attempts=0) is None
+
+
+def test_a_stopped_session_is_continued_and_one_that_ended_by_itself_is_not() -> None:
+    for why, expected in (
+        ("aborted_tools", "a"),
+        ("aborted_verify", "a"),
+        ("model_error", None),
+        ("completed", None),
+        ("fault", None),
+        ("claim_lost", None),
+    ):
+        lines: list = []
+        Pen(lines, "a").start().user("go").end(why)
+        assert session_to_continue(lines, "7", attempts=0) == expected, why
+
+
+def test_only_a_session_of_the_same_attempt_is_continued() -> None:
+    """A new attempt starts anew, also when ours was cut off and somebody else's failed after it."""
+    lines: list = []
+    Pen(lines, "a").start().user("go")
+    assert session_to_continue(lines, "7", attempts=1) is None
+
+    Pen(lines, "b").start(cause="retry").attempts(1).user("go")
+    assert session_to_continue(lines, "7", attempts=1) == "b"
+    assert session_to_continue(lines, "7", attempts=2) is None
+
+
+def test_work_on_other_tasks_in_between_does_not_matter() -> None:
+    lines: list = []
+    Pen(lines, "a").start().user("go").end("aborted_streaming")
+    Pen(lines, "b", task="8").start().user("other").says("Done.").end("completed")
+
+    assert session_to_continue(lines, "7", attempts=0) == "a"
+
+
+def test_folding_goes_through_the_whole_chain_and_answers_cut_calls() -> None:
+    lines: list = []
+    Pen(lines, "a").start().user("go").says(CALL)
+    Pen(lines, "x", task="8").start().user("other task").says("Done.").end("completed")
+    Pen(lines, "b").start(cause="resume", parent="a").user("go on").says("Going on.").end("aborted_streaming")
+    Pen(lines, "c").start(cause="resume", parent="b").user("go on again")
+
+    messages = fold_session(lines, "c")
+
+    check_array(messages)
+    assert texts_of(messages) == [
+        ["go"],
+        ["tool_use"],
+        ["tool_result", "go on"],
+        ["Going on."],
+        ["go on again"],
+    ]
+    assert messages[2]["content"][0]["is_error"]
+
+
+def test_a_real_result_is_kept_when_a_session_is_folded() -> None:
+    lines: list = []
+    Pen(lines, "a").start().user("go").says(CALL).user("mail", ids=["m1"]).result("built")
+
+    messages = fold_session(lines, "a")
+
+    assert messages[-1] == user_message(tool_result("t1", "built"), "mail")
+
+
+def test_carried_mail_stands_after_the_first_prompt_when_folded() -> None:
+    """As it stood in the request: the fold must give the same bytes again."""
+    lines: list = []
+    Pen(lines, "a", task="8").start().user("other task").user("mail", ids=["m1"])
+    Pen(lines, "b").start(carried=["m1"]).user("go").user("fresh", ids=["m2"]).says("Done.")
+
+    messages = fold_session(lines, "b")
+
+    assert texts_of(messages) == [["go", "mail", "fresh"], ["Done."]]
+
+
+def test_mail_of_the_session_that_is_continued_is_not_repeated() -> None:
+    lines: list = []
+    Pen(lines, "a").start().user("go").user("mail", ids=["m1"])
+    Pen(lines, "x", task="8").start(carried=["m1"]).user("other").user("elsewhere", ids=["m2"])
+    assert mail_outside(lines, "a", carried_mail(lines)) == [text_block("elsewhere")]
+
+    Pen(lines, "b").start(parent="a", carried=["m1", "m2"]).user("go on").says("Done.")
+
+    messages = fold_session(lines, "b")
+    assert texts_of(messages) == [["go", "mail", "go on", "elsewhere"], ["Done."]]
+    assert final_text(messages[-1]) == "Done."

@@ -1,0 +1,177 @@
+"""The conversation of one session: what goes into it, the calls it makes, and its lines on disk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from worker.claim import HeldClaim
+from worker.context.opening import opening
+from worker.context.system import system_prompt
+from worker.loop.abort import Aborted, unless_aborted
+from worker.loop.query import AssistantTurn, LoopDeps, LoopEnded, run_loop
+from worker.loop.reasons import COMPLETED, Terminal
+from worker.loop.state import ToolsRan, first_state
+from worker.messages import (
+    Block,
+    Message,
+    count_turns,
+    final_text,
+    interrupted_result,
+    user_message,
+)
+from worker.model.port import ModelRequest
+from worker.permission import PermissionGate
+from worker.prompts.texts import RESUMED
+from worker.session.history import (
+    RETRY,
+    carried_mail,
+    fold_session,
+    mail_blocks,
+    mail_outside,
+    session_to_continue,
+)
+from worker.session.mail import MailReader
+from worker.session.transcript import Transcript, mail_given, read_transcript
+from worker.tools.contract import ToolContext
+from worker.tools.executor import execute
+from worker.tools.registry import schemas
+from worker.tools.tracking import ProcessTracker
+from worker.workbench import Workbench
+
+
+class Conversation:
+    """One agent's talk with its model about one task. A round is what happens until the loop ends."""
+
+    def __init__(self, bench: Workbench, claim: HeldClaim, stop: asyncio.Event, session: str) -> None:
+        self._bench = bench
+        self._claim = claim
+        self._task = claim.task
+        self._stop = stop
+        team, agent = bench.team, bench.agent
+        path = team.layout.transcript(agent.name)
+        self._earlier = read_transcript(path)
+        self._mail = MailReader(team.inbox(agent.name), agent.name, mail_given(self._earlier))
+        self._carried: list[Block] = []
+        self.model = bench.model_for(self._task, session)
+        self.context = self._tool_context()
+        self.transcript = Transcript(
+            path, team.clock, session=session, run_id=agent.run_id, task=self._task.id
+        )
+        self._system = system_prompt(agent, team.roster.load().names(), bench.workspace)
+        self._tools = schemas(bench.tools)
+        self._gate = PermissionGate(team, agent, bench.policy, self._task.id)
+
+    def _tool_context(self) -> ToolContext:
+        team, agent = self._bench.team, self._bench.agent
+        return ToolContext(
+            agent=agent,
+            cwd=self._bench.workspace,
+            workspace=self._bench.workspace,
+            team=team,
+            task_id=self._task.id,
+            token=self._claim.token,
+            settings=team.settings,
+            environ=self._bench.environment_of(self._task.id),
+            results_dir=team.layout.tool_results(agent.name),
+            track=ProcessTracker(team.agents, agent.name, team.clock),
+        )
+
+    async def begin(self) -> Terminal:
+        """Open the session, as new or where a cut-off one stopped, and play the first round."""
+        parent = session_to_continue(self._earlier, self._task.id, self._task.attempts)
+        carried = carried_mail(self._earlier)
+        cause = "resume" if parent else "retry" if self._task.attempts else "claim"
+        self.transcript.start(cause=cause, model=self._bench.agent.model, parent=parent, carried=carried)
+        if self._task.attempts:
+            attempts = {"attempts": self._task.attempts}
+            self.transcript.note(RETRY, f"attempt {self._task.attempts + 1}", attempts)
+        if parent is not None:
+            self._carried = mail_outside(self._earlier, parent, carried)
+            return await self._resume(fold_session(self._earlier, parent))
+        self._carried = mail_blocks(self._earlier, carried)
+        return await self._open()
+
+    async def go_on(self, terminal: Terminal, text: str) -> Terminal:
+        """Play a further round after this one, beginning with this text; the task has not ended after all."""
+        self.context.ending = None
+        message = user_message(text)
+        self.transcript.user(message)
+        return await self._play([*terminal.messages, message])
+
+    async def _open(self) -> Terminal:
+        table = self._bench.team.tasks(self._bench.agent.name).table()
+        blockers = [found for one in self._task.blocked_by if (found := table.find(one)) is not None]
+        first = opening(self._task, blockers)
+        self.transcript.user(first)
+        return await self._play([first])
+
+    async def _resume(self, messages: list[Message]) -> Terminal:
+        """Go on after a cut. Where the model had finished speaking already it is not asked again."""
+        if messages and messages[-1]["role"] == "assistant":
+            return Terminal(
+                reason=COMPLETED,
+                messages=tuple(messages),
+                turns=count_turns(messages),
+                usage={},
+                text=final_text(messages[-1]),
+            )
+        message = user_message(RESUMED)
+        self.transcript.user(message)
+        return await self._play([*messages, message])
+
+    async def _play(self, messages: Sequence[Message]) -> Terminal:
+        state = first_state(messages, self._bench.team.settings.turns_max)
+        terminal: Terminal | None = None
+        async for event in run_loop(state, self._deps()):
+            if isinstance(event, AssistantTurn):
+                self.transcript.assistant(event.message, event.stop_reason, event.usage)
+            elif isinstance(event, LoopEnded):
+                terminal = event.terminal
+        assert terminal is not None  # noqa: S101 - the loop's promise
+        return terminal
+
+    def _deps(self) -> LoopDeps:
+        return LoopDeps(
+            model=self.model,
+            make_request=self._request,
+            run_tools=self._run_tools,
+            gather_attachments=self._gather,
+            abort=self._stop,
+        )
+
+    def _request(self, messages: list[Message]) -> ModelRequest:
+        return ModelRequest(
+            model=self._bench.agent.model,
+            system=self._system,
+            messages=messages,
+            tools=self._tools,
+            max_tokens=self._bench.team.settings.output_tokens_max,
+        )
+
+    async def _gather(self) -> Sequence[Block]:
+        """Return the mail for the next request. Between two turns is also where a lost claim is noticed."""
+        self._claim.check()
+        carried, self._carried = self._carried, []
+        return [*carried, *self._mail.take(self.transcript)]
+
+    async def _run_tools(self, calls: Sequence[Block]) -> ToolsRan:
+        """Run the calls of one turn. Each result is in the transcript as soon as its tool has ended."""
+        done: dict[str, Block] = {}
+
+        def ended(block: Block, elapsed: float, persisted: str | None) -> None:
+            self.transcript.result(block, elapsed, persisted)
+            done[block["tool_use_id"]] = block
+
+        aborted = False
+        try:
+            await unless_aborted(
+                self._stop, execute(calls, self._bench.tools, self.context, self._gate, ended)
+            )
+        except Aborted:
+            aborted = True
+        return ToolsRan(
+            results=tuple(done.get(call["id"]) or interrupted_result(call["id"]) for call in calls),
+            aborted=aborted or self._stop.is_set(),
+            task_ended=self.context.ending is not None,
+        )

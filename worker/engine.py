@@ -1,0 +1,226 @@
+"""One session: one attempt at one task, from its first message to the end of the claim.
+
+The loop asks and decides; here is what it is given to do so, and what becomes of its end: checks, commit,
+result. Everything that happens is in the transcript before anything follows from it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+
+from swarm.workspace.locks import held
+
+from swarm.core.task import TaskResult
+from swarm.core.untrusted import clean
+from swarm.errors import SwarmError
+from swarm.storage.layout import project_dir
+from swarm.storage.lock import FileLock
+from swarm.storage.processes import new_short_id
+from swarm.storage.syscalls import make_folders
+from worker.claim import RELEASED, ClaimLostError, HeldClaim, Outcome
+from worker.commit import Work, commit_work
+from worker.conversation import Conversation
+from worker.loop.abort import Aborted, unless_aborted
+from worker.loop.reasons import ABORTED, MAX_TURNS, MODEL_ERROR, Terminal
+from worker.messages import Message, final_text
+from worker.prompts.texts import verify_failed
+from worker.verify import CheckFailure, run_checks
+from worker.workbench import Workbench
+
+logger = logging.getLogger(__name__)
+
+STOPPED = "stopped"
+"""Reason of a task that its agent gave back because it was asked to stop."""
+
+# Ends of a session that are no ends of its loop; `aborted_…` can be continued.
+ABORTED_VERIFY = "aborted_verify"
+ABORTED_KILL = "aborted_kill"
+CLAIM_LOST = "claim_lost"
+FAULT = "fault"
+
+
+class Session:
+    """Plays one attempt. `stop` ends it early; then the task is given back and every call has a result."""
+
+    def __init__(self, bench: Workbench, claim: HeldClaim, stop: asyncio.Event) -> None:
+        self.id = new_short_id()
+        self._bench = bench
+        self._claim = claim
+        self._task = claim.task
+        self._stop = stop
+        self._opened: Conversation | None = None
+        self._returns = 0
+        self._last_failure: CheckFailure | None = None
+        self._why = FAULT
+
+    @property
+    def _talk(self) -> Conversation:
+        if self._opened is None:
+            self._opened = Conversation(self._bench, self._claim, self._stop, self.id)
+        return self._opened
+
+    async def run(self) -> Outcome | None:
+        """Return what became of the task; None when it was taken from us meanwhile.
+
+        A fault of our own ends the attempt with that reason. Raises only when not even this can be written
+        down, or when the asyncio task is cancelled: then the task has been given back.
+        """
+        outcome: Outcome | None = None
+        try:
+            outcome = await self._guarded()
+        finally:
+            if self._opened is not None:
+                self._opened.transcript.end(why=self._why, outcome=outcome.status if outcome else RELEASED)
+        return outcome
+
+    async def _guarded(self) -> Outcome | None:
+        try:
+            return await self._attempt()
+        except ClaimLostError:
+            self._lose()
+            return None
+        except asyncio.CancelledError:
+            self._why = ABORTED_KILL
+            with suppress(ClaimLostError):
+                self._claim.release(STOPPED)
+            raise
+        except Exception as error:
+            logger.exception("session failed", extra={"swarm_task": self._task.id})
+            self._why = FAULT
+            return self._end_after(error)
+
+    def _end_after(self, error: Exception) -> Outcome | None:
+        reason = str(error) if isinstance(error, SwarmError) else f"{type(error).__name__}: {error}"
+        try:
+            return self._claim.end_attempt(reason)
+        except ClaimLostError:
+            self._lose()
+            return None
+
+    def _lose(self) -> None:
+        self._why = CLAIM_LOST
+        logger.warning("claim lost", extra={"swarm_task": self._task.id})
+
+    async def _attempt(self) -> Outcome:
+        terminal = await self._talk.begin()
+        while True:
+            self._why = terminal.reason
+            judged = await self._judge(terminal)
+            if isinstance(judged, Outcome):
+                return judged
+            terminal = await self._talk.go_on(terminal, self._returned(judged))
+
+    async def _judge(self, terminal: Terminal) -> Outcome | CheckFailure:
+        """Decide what the end of a loop means for the task. Only an end that says so may complete it."""
+        if terminal.reason in ABORTED:
+            return self._claim.release(STOPPED)
+        if terminal.reason == MODEL_ERROR:
+            return self._claim.end_attempt(self._told(str(terminal.error)))
+        if terminal.reason == MAX_TURNS:
+            return self._claim.end_attempt(f"no end after {terminal.turns} turns")
+        ending = self._talk.context.ending
+        if ending is not None and ending.status == "failed":
+            return self._claim.fail(clean(ending.text))
+        return await self._finish(terminal)
+
+    async def _finish(self, terminal: Terminal) -> Outcome | CheckFailure:
+        """Check, commit and complete. What was checked is what is committed: one lock holds for both."""
+        summary = self._summary(terminal)
+        try:
+            async with AsyncExitStack() as stack:
+                lock = self._workspace_lock()
+                await unless_aborted(self._stop, stack.enter_async_context(held(lock)))
+                failure = await unless_aborted(self._stop, self._check())
+                if failure is not None:
+                    return (
+                        failure if self._may_return() else self._claim.end_attempt(self._told(str(failure)))
+                    )
+                left = self._talk.model.unfinished(list(terminal.messages))
+                if left is not None:
+                    return self._claim.end_attempt(left)
+                self._claim.check()
+                work = await self._commit(summary)
+                return self._claim.complete(_result(summary, work))
+        except Aborted:
+            self._why = ABORTED_VERIFY
+            return self._claim.release(STOPPED)
+
+    async def _check(self) -> CheckFailure | None:
+        """Run the task's checks; a failure is noted where people and the leader look."""
+        if not self._task.verify:
+            return None
+        failure = await run_checks(
+            self._task.verify,
+            workspace=self._bench.workspace,
+            environ=self._talk.context.environ,
+            settings=self._bench.team.settings,
+            track=self._talk.context.track,
+        )
+        self._last_failure = failure
+        if failure is None:
+            self._bench.emit("verify_passed", task=self._task.id, commands=len(self._task.verify))
+            return None
+        self._bench.emit(
+            "verify_failed", task=self._task.id, command=failure.command, outcome=failure.outcome
+        )
+        self._talk.transcript.note("verify_failed", str(failure), {"output": failure.output})
+        return failure
+
+    def _may_return(self) -> bool:
+        return self._returns < self._bench.team.settings.verify_returns_max
+
+    def _returned(self, failure: CheckFailure) -> str:
+        self._returns += 1
+        return verify_failed(failure.command, failure.outcome, failure.output)
+
+    def _told(self, reason: str) -> str:
+        """Return a reason with the check that failed before it, if that is what led here."""
+        if self._last_failure is None or str(self._last_failure) == reason:
+            return reason
+        return f"{self._last_failure}; then {reason}"
+
+    async def _commit(self, summary: str) -> Work:
+        """Commit in a thread; a commit that has begun is waited for, whoever wants to stop."""
+        committing = asyncio.ensure_future(
+            asyncio.to_thread(
+                commit_work,
+                self._task,
+                self._bench.agent,
+                self._bench.workspace,
+                frozenset(self._talk.context.touched),
+                summary,
+            )
+        )
+        try:
+            work = await asyncio.shield(committing)
+        except asyncio.CancelledError:
+            await asyncio.wait({committing})
+            raise
+        if work.problem is not None:
+            self._talk.transcript.note("hook", work.problem)
+            logger.warning("commit refused", extra={"swarm_task": self._task.id})
+        return work
+
+    def _workspace_lock(self) -> FileLock:
+        team = self._bench.team
+        folder = f"{project_dir(team.root, self._bench.workspace)}/.locks"
+        make_folders(folder)
+        return FileLock(f"{folder}/workspace", team.settings, team.clock, self._bench.agent.agent_id)
+
+    def _summary(self, terminal: Terminal) -> str:
+        ending = self._talk.context.ending
+        said = ending.text if ending is not None and ending.text.strip() else terminal.text
+        return clean(said or _last_words(terminal.messages)).strip() or "(no summary)"
+
+
+def _result(summary: str, work: Work) -> TaskResult:
+    not_checked = (work.problem,) if work.problem else ()
+    return TaskResult(summary=summary, files=work.files, commit=work.commit, not_checked=not_checked)
+
+
+def _last_words(messages: Sequence[Message]) -> str:
+    said = (final_text(message) for message in reversed(messages) if message["role"] == "assistant")
+    return next((text for text in said if text), "")

@@ -1,0 +1,86 @@
+"""Puts a teammate together from what it was told at its start."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+
+from swarm.core.spawn import TeammateSpec
+from swarm.errors import SwarmError
+from swarm.permissions.calls import Policy
+from swarm.permissions.modes import check_mode
+from swarm.permissions.rules import parse_rules
+from swarm.settings import Settings
+from swarm.storage.clock import SystemClock
+from swarm.storage.layout import Layout
+from swarm.storage.team import Team, open_team
+from worker.context.agent import AgentContext, current_agent
+from worker.model.choose import choose_model
+from worker.presence import Presence
+from worker.teammate import FAILED, Teammate
+from worker.tools.registry import built_in_tools
+from worker.workbench import Workbench
+
+logger = logging.getLogger(__name__)
+
+
+async def run_teammate(spec: TeammateSpec, stop: asyncio.Event, hint: asyncio.Event | None = None) -> str:
+    """Live as this teammate until `stop` is set; return why it ended (`asked` or `failed`).
+
+    Everything it knows comes from `spec`: many teammates share one process. Whatever goes wrong ends up in
+    the agent's record; raises only when there is no such team, or when it is cancelled.
+    """
+    team = open_team(spec.root, spec.team, Settings().scaled(spec.time_scale), SystemClock())
+    agent = _agent(spec)
+    mark = current_agent.set(agent)
+    presence = Presence(team, spec)
+    try:
+        bench = _workbench(spec, team, agent)
+        return await Teammate(bench, presence, stop, hint or asyncio.Event()).run()
+    except SwarmError:
+        logger.exception("teammate not started")
+        presence.stopped(FAILED)
+        return FAILED
+    finally:
+        current_agent.reset(mark)
+        team.close()
+
+
+def _agent(spec: TeammateSpec) -> AgentContext:
+    return AgentContext(
+        name=spec.name,
+        team=spec.team,
+        role=spec.role,
+        run_id=spec.run_id,
+        color=spec.color,
+        model=spec.model,
+        permission_mode=spec.permission_mode,
+    )
+
+
+def _workbench(spec: TeammateSpec, team: Team, agent: AgentContext) -> Workbench:
+    workspace = os.path.realpath(spec.workspace)
+    return Workbench(
+        team=team,
+        agent=agent,
+        workspace=workspace,
+        environ=spec.environ,
+        policy=_policy(spec, team, workspace),
+        tools=built_in_tools(team.settings),
+        model_for=choose_model(spec.model, team_file=team.layout.team_file, pace_seconds=spec.pace_seconds),
+    )
+
+
+def _policy(spec: TeammateSpec, team: Team, workspace: str) -> Policy:
+    layout = Layout(root=spec.root)
+    allow = parse_rules(spec.allow, "allow", "team file")
+    deny = parse_rules(spec.deny, "deny", "team file")
+    return Policy(
+        mode=check_mode(spec.permission_mode),
+        rules=(*deny, *allow),
+        workspace=workspace,
+        control_roots=(layout.teams_dir, layout.tasks_root),
+        home=spec.environ.get("HOME") or os.path.expanduser("~"),
+        readable=(team.layout.tool_results(spec.name),),
+    )

@@ -1,0 +1,1 @@
+"""One agent's conversation on disk, and the mail that enters it."""

@@ -1,0 +1,183 @@
+"""The life of a teammate between its sessions: look for a task, work on it, report, wait.
+
+Nothing here asks a model. What wakes it is only a hint; what is true stands in the team's files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+
+from swarm.core.identity import LEADER
+from swarm.core.message import idle_notification, shutdown_reply, task_report
+from swarm.core.operations import Refusal
+from swarm.core.task import Task
+from swarm.core.times import format_time
+from swarm.errors import StateError, SwarmError
+from swarm.storage.mail import send
+from worker.claim import HeldClaim, Outcome
+from worker.engine import Session
+from worker.idle import idle_reason
+from worker.presence import Presence
+from worker.session.mail import order_in
+from worker.workbench import Workbench
+
+logger = logging.getLogger(__name__)
+
+ASKED = "asked"
+FAILED = "failed"
+KILLED = "killed"
+
+
+class Teammate:
+    """One life of one teammate. It holds at most one claim at any time."""
+
+    def __init__(
+        self, bench: Workbench, presence: Presence, stop: asyncio.Event, hint: asyncio.Event
+    ) -> None:
+        self._bench = bench
+        self._team = bench.team
+        self._name = bench.agent.name
+        self._store = bench.team.tasks(self._name)
+        self._presence = presence
+        self._stop = stop
+        self._hint = hint
+        self._resting = False
+
+    async def run(self) -> str:
+        """Live until asked to stop; return why it ended. Raises only when it is cancelled."""
+        self._presence.ready()
+        beating = asyncio.create_task(self._presence.beat())
+        ended = FAILED
+        try:
+            ended = await self._live()
+        except asyncio.CancelledError:
+            ended = KILLED
+            raise
+        except Exception:
+            logger.exception("teammate failed")
+        finally:
+            beating.cancel()
+            self._presence.stopped(ended)
+        return ended
+
+    async def _live(self) -> str:
+        while not self._stop.is_set():
+            seen = self._mark()
+            try:
+                if self._obey():
+                    break
+                task = self._claim()
+                if task is not None:
+                    await self._work(task)
+                    continue
+                self._rest()
+            except StateError as error:  # a lock held too long, a full disk: they may pass
+                logger.warning("team files not usable", extra={"swarm_error": str(error)})
+                seen = None
+            await self._wait(seen)
+        return ASKED
+
+    # Work
+
+    def _claim(self) -> Task | None:
+        """Take the lowest task that fits; without the lock where there is none.
+
+        A claim of ours that we do not work on is one whose answer got lost: asking again gives it.
+        """
+        agent = self._bench.agent
+        table = self._store.table()
+        if not table.in_progress_of(agent.name) and table.lowest_claimable(agent.name, agent.role) is None:
+            return None
+        claimed = self._store.claim(agent.name, agent.role, agent.run_id)
+        if isinstance(claimed, Refusal):
+            return None
+        logger.info("task claimed", extra={"swarm_task": claimed.id})
+        return claimed
+
+    async def _work(self, task: Task) -> None:
+        self._resting = False
+        session = Session(self._bench, HeldClaim(self._store, task), self._stop)
+        self._presence.working(task.id, session.id)
+        outcome = await session.run()
+        if outcome is not None:
+            logger.info("task ended", extra={"swarm_task": task.id, "swarm_status": outcome.status})
+            self._report(outcome)
+
+    def _report(self, outcome: Outcome) -> None:
+        text = task_report(
+            outcome.task_id, outcome.status, outcome.summary, outcome.reason, outcome.unblocked, self._now()
+        )
+        self._tell_leader(text, f"task {outcome.task_id} {outcome.status}")
+
+    # Rest
+
+    def _rest(self) -> None:
+        """Say once for each stretch of idleness that there is nothing to do, after all reports."""
+        why = idle_reason(self._store.table(), self._name, self._bench.agent.role)
+        self._presence.idle(why.reason, why.on)
+        if self._resting:
+            return
+        self._resting = True
+        self._bench.emit("agent_idle", reason=why.reason, on=why.on)
+        self._tell_leader(idle_notification(self._name, why.reason, self._now()), f"idle: {why.reason}")
+
+    async def _wait(self, seen: object) -> None:
+        """Wait until something has changed since `seen`, at most until the next sweep; or until the stop."""
+        clock, settings = self._team.clock, self._team.settings
+        sweep = clock.monotonic() + settings.idle_sweep_seconds
+        while not self._stop.is_set() and clock.monotonic() < sweep:
+            await self._nap(settings.idle_check_seconds)
+            if self._mark() != seen:
+                return
+
+    async def _nap(self, seconds: float) -> None:
+        """Sleep; a hint or the stop ends it early."""
+        waits = [asyncio.ensure_future(event.wait()) for event in (self._stop, self._hint)]
+        try:
+            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+            self._hint.clear()
+
+    def _mark(self) -> object:
+        """Return what differs after a change of a task or new mail; costs a few stats."""
+        layout = self._team.layout
+        paths = (layout.inbox(self._name), layout.overflow(self._name))
+        return self._store.change_mark(), *(_state_of(path) for path in paths)
+
+    # Mail
+
+    def _obey(self) -> bool:
+        """Answer the leader's wish that this teammate ends, if there is one."""
+        inbox = self._team.inbox(self._name)
+        for mail in inbox.peek():
+            order = order_in(mail, self._name)
+            if order is not None:
+                request_id = str(order.get("requestId", ""))
+                self._tell_leader(
+                    shutdown_reply(request_id, self._name, self._now(), approved=True), "shutting down"
+                )
+                inbox.acknowledge([mail.msg_id])
+                return True
+        return False
+
+    def _tell_leader(self, text: str, summary: str) -> None:
+        """Send mail; a leader that cannot be reached finds the same in the task files and events."""
+        try:
+            send(self._team, self._name, LEADER, text, summary=summary)
+        except SwarmError as error:
+            logger.warning("mail to the leader not sent", extra={"swarm_error": str(error)})
+
+    def _now(self) -> str:
+        return format_time(self._team.clock.now())
+
+
+def _state_of(path: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

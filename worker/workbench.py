@@ -1,0 +1,41 @@
+"""What all sessions of one agent share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from swarm.permissions.calls import Policy
+from swarm.storage.team import Team
+from swarm.values import Value
+from swarm.workspace.environment import child_environment
+from worker.context.agent import AgentContext
+from worker.model.choose import ModelFor
+from worker.tools.contract import Tool
+
+
+class Workbench(Value):
+    """The agent, its team and what it works with. `environ` is the agent's own environment."""
+
+    team: Team
+    agent: AgentContext
+    workspace: str
+    environ: Mapping[str, str]
+    policy: Policy
+    tools: tuple[Tool[Any], ...]
+    model_for: ModelFor
+
+    def environment_of(self, task_id: str) -> dict[str, str]:
+        """Return the whole environment of commands that are run for this task."""
+        return child_environment(
+            self.environ,
+            root=self.team.root,
+            team=self.team.name,
+            agent=self.agent.name,
+            run_id=self.agent.run_id,
+            task=task_id,
+        )
+
+    def emit(self, kind: str, *, task: str | None = None, **data: Any) -> None:
+        """Append an event of this agent."""
+        self.team.events.emit(kind, self.agent.name, run_id=self.agent.run_id, task=task, **data)
