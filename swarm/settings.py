@@ -50,6 +50,7 @@ class Settings(Value):
 
     # Loop and tools
     turns_max: int = 200
+    output_tokens_max: int = 8_000
     tool_concurrency_max: int = 10
     bash_timeout_seconds: float = 120.0
     bash_timeout_max_seconds: float = 600.0
@@ -58,6 +59,7 @@ class Settings(Value):
     bash_result_max_chars: int = 30_000
     grep_result_max_chars: int = 20_000
     message_results_max_chars: int = 200_000
+    result_fallback_max_chars: int = 100_000
     preview_bytes: int = 2_000
     read_lines_default: int = 2_000
     read_line_max_chars: int = 2_000
