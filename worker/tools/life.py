@@ -1,0 +1,99 @@
+"""The life of one call: found, validated, checked, permitted, run. Whatever happens becomes one output."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from swarm.errors import SwarmError
+from swarm.permissions.calls import Call, Decision
+from worker.messages import Block
+from worker.tools.contract import Tool, ToolContext, ToolInput, ToolOutput, current_call
+from worker.tools.validation import InvalidInputError, parse_input
+
+logger = logging.getLogger(__name__)
+
+Gate = Callable[[Tool[Any], ToolInput, Call], Awaitable[Decision]]
+"""Decides whether a call may run; may wait for somebody to be asked."""
+
+_ERROR_CHARS = 2_000
+
+
+async def live(call: Block, tools: Mapping[str, Tool[Any]], context: ToolContext, gate: Gate) -> ToolOutput:
+    """Run one call to its end. Raises only when this asyncio task is cancelled, or the process is to end."""
+    name = str(call.get("name", ""))
+    mark = current_call.set(str(call["id"]))
+    try:
+        return await _go_through(call, name, tools, context, gate)
+    except asyncio.CancelledError:
+        if _is_cancelled():
+            raise
+        return _failure(f"{name} failed: it was cancelled from inside")
+    except InvalidInputError as error:
+        return _failure(str(error))
+    except SwarmError as error:
+        return _failure(f"{name} failed: {error}")
+    except Exception as error:
+        logger.exception("tool call failed", extra={"swarm_tool": name})
+        return _failure(f"{name} failed: {type(error).__name__}: {error}")
+    finally:
+        current_call.reset(mark)
+
+
+async def _go_through(
+    call: Block, name: str, tools: Mapping[str, Tool[Any]], context: ToolContext, gate: Gate
+) -> ToolOutput:
+    tool = tools.get(name)
+    if tool is None:
+        return _failure(f"There is no tool {name!r}; the tools are {', '.join(sorted(tools))}.")
+    given = parse_input(tool, call.get("input"))
+    fault = await tool.check(given, context)
+    if fault:
+        return _failure(fault)
+    decision = await _ask(gate, tool, given, _as_call(tool, given, call, context))
+    if decision is not None:
+        return decision
+    output = await tool.run(given, context)
+    if not isinstance(output, ToolOutput):
+        raise TypeError(f"its output is a {type(output).__name__}")
+    context.touched.update(output.touched)
+    return output
+
+
+def _as_call(tool: Tool[Any], given: ToolInput, call: Block, context: ToolContext) -> Call:
+    return Call(
+        tool=tool.name,
+        input=dict(call["input"]),
+        cwd=context.cwd,
+        read_only=tool.read_only(given),
+        team_tool=tool.team_tool,
+        edit=tool.edits,
+        paths=tool.path_uses(given, context),
+    )
+
+
+async def _ask(gate: Gate, tool: Tool[Any], given: ToolInput, call: Call) -> ToolOutput | None:
+    """Return None when the call may run. A gate that fails has not allowed it."""
+    try:
+        decision = await gate(tool, given, call)
+    except Exception as error:
+        logger.exception("permission check failed", extra={"swarm_tool": tool.name})
+        return _failure(f"{tool.name} was not permitted: the permission check itself failed ({error}).")
+    if decision.behavior == "allow":
+        return None
+    rule = f" (rule {decision.rule})" if decision.rule and decision.rule not in decision.reason else ""
+    return _failure(
+        f"{tool.name} was not permitted: {decision.reason}{rule}\n"
+        "The same call will be refused again; take another way, or report what is missing."
+    )
+
+
+def _failure(text: str) -> ToolOutput:
+    return ToolOutput(text=text if len(text) <= _ERROR_CHARS else text[:_ERROR_CHARS] + "…", is_error=True)
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
