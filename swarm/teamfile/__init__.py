@@ -1,0 +1,1 @@
+"""The team file: read, checked, planned, drawn. Import the modules; this package imports none of them."""

@@ -1,0 +1,1 @@
+"""Accounts, orders and invoices of a small shop."""

@@ -1,0 +1,1 @@
+"""Answers to requests: a status and a body."""

@@ -1,0 +1,1 @@
+"""Discounts and invoices."""

@@ -1,0 +1,1 @@
+"""The month in one page."""
