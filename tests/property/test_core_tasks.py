@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from swarm.core import operations
 from swarm.core.journal import parse_line, render_line
@@ -25,7 +25,8 @@ REQUIRES = (None, Requires(agent="w1"), Requires(role="builder"))
 ATTEMPTS_MAX = CRASHES_MAX = 3
 
 names = st.sampled_from(NAMES)
-picks = st.integers(min_value=0, max_value=30)
+PICK_MAX = 12
+picks = st.integers(min_value=0, max_value=PICK_MAX)
 
 
 class TaskGraph(RuleBasedStateMachine):
@@ -40,10 +41,16 @@ class TaskGraph(RuleBasedStateMachine):
     def table(self) -> TaskTable:
         return self.journal.table
 
+    @initialize(sizes=st.lists(st.integers(0, 2), min_size=3, max_size=8))
+    def begin(self, sizes: list[int]) -> None:
+        """Start with a graph, so that the steps that follow find something to do."""
+        for size in sizes:
+            self.journal.add(blocked_by=self.table.ids()[:size])
+
     def pick(self, number: int) -> str:
-        """Return an id that exists, or one that does not."""
-        ids = [*self.table.ids(), "999"]
-        return ids[number % len(ids)]
+        """Return an id that exists; the highest number, or no task at all, gives one that does not."""
+        ids = self.table.ids()
+        return ids[number % len(ids)] if ids and number < PICK_MAX else "999"
 
     def attempt(self, decide: Any, by: str = "user") -> None:
         before = (self.table.tasks(), self.table.seq)
@@ -78,7 +85,14 @@ class TaskGraph(RuleBasedStateMachine):
         new = NewTask(subject="Do it", blocked_by=blocked_by, files=files, requires=requires)
         self.attempt(lambda: operations.create(self.table, new, AT, "user"))
 
-    @rule(name=names, pick=st.none() | picks)
+    @rule(name=names)
+    def claim_any(self, name: str) -> None:
+        self.claim(name, None)
+
+    @rule(name=names, pick=picks)
+    def claim_one(self, name: str, pick: int) -> None:
+        self.claim(name, pick)
+
     def claim(self, name: str, pick: int | None) -> None:
         wanted = None if pick is None else self.pick(pick)
         held = self.table.in_progress_of(name)
@@ -97,55 +111,54 @@ class TaskGraph(RuleBasedStateMachine):
             self.tokens.append(claim)
 
     @precondition(lambda self: self.tokens)
+    @rule(pick=picks)
+    def complete(self, pick: int) -> None:
+        self.end(pick, "complete")
+
+    @precondition(lambda self: self.tokens)
     @rule(pick=picks, how=st.sampled_from(["complete", "fail", "end_attempt", "release"]))
     def end(self, pick: int, how: str) -> None:
-        task_id, token = self.tokens[pick % len(self.tokens)]
+        task_id, token = self.tokens[-1 - pick % len(self.tokens)]
         task = self.table.find(task_id)
+        name = token.split(".")[1]
         live = task is not None and task.claim is not None and task.claim.token == token and not task.finished
         seq = self.table.seq
-        self.attempt(lambda: _ending(self.table, how, task_id, token), "w1")
+        self.attempt(lambda: _ending(self.table, how, task_id, token), name)
         assert live or self.table.seq == seq, "only the live claim's token changes anything"
 
-    @rule(pick=picks, name=names)
-    def free_dead(self, pick: int, name: str) -> None:
+    @precondition(lambda self: self.table.counts()["in_progress"])
+    @rule(pick=picks, name=st.none() | names)
+    def free_dead(self, pick: int, name: str | None) -> None:
+        """Of a life that holds the task, or of another one."""
+        running = [task for task in self.table.tasks() if task.status == "in_progress"]
+        task = running[pick % len(running)]
+        run_id = run_of(name or task.owner or "")
+        held = task.claim is not None and task.claim.run_id == run_id
+        seq = self.table.seq
         self.attempt(
-            lambda: operations.free_dead(self.table, self.pick(pick), run_of(name), "died", CRASHES_MAX),
-            "runtime",
+            lambda: operations.free_dead(self.table, task.id, run_id, "died", CRASHES_MAX), "runtime"
         )
+        assert held == (self.table.seq > seq)
 
-    @rule(pick=picks)
-    def cancel(self, pick: int) -> None:
-        self.attempt(lambda: operations.cancel(self.table, self.pick(pick), "not wanted"))
+    @rule(pick=picks, retry=st.booleans())
+    def change_course(self, pick: int, retry: bool) -> None:
+        if retry:
+            self.attempt(lambda: operations.retry(self.table, self.pick(pick)))
+        else:
+            self.attempt(lambda: operations.cancel(self.table, self.pick(pick), "not wanted"))
 
-    @rule(pick=picks)
-    def retry(self, pick: int) -> None:
-        self.attempt(lambda: operations.retry(self.table, self.pick(pick)))
+    @rule(a=picks, b=picks, add=st.booleans())
+    def link(self, a: int, b: int, add: bool) -> None:
+        decide = operations.link if add else operations.unlink
+        self.attempt(lambda: decide(self.table, self.pick(a), self.pick(b)))
 
-    @rule(a=picks, b=picks)
-    def link(self, a: int, b: int) -> None:
-        self.attempt(lambda: operations.link(self.table, self.pick(a), self.pick(b)))
-
-    @rule(a=picks, b=picks)
-    def unlink(self, a: int, b: int) -> None:
-        self.attempt(lambda: operations.unlink(self.table, self.pick(a), self.pick(b)))
-
-    @rule(
-        pick=picks,
-        fields=st.fixed_dictionaries(
-            {},
-            optional={
-                "subject": st.text(max_size=3),
-                "owner": st.none() | names,
-                "status": st.just("completed"),
-            },
-        ),
-        ours=st.fixed_dictionaries(
-            {}, optional={"files": st.sampled_from(FILES).map(list), "attempts": st.just(0)}
-        ),
-    )
-    def edit(self, pick: int, fields: dict[str, Any], ours: dict[str, Any]) -> None:
+    @rule(pick=picks, owner=st.none() | names, files=st.none() | st.sampled_from(FILES), text=st.booleans())
+    def edit(self, pick: int, owner: str | None, files: tuple[str, ...] | None, text: bool) -> None:
+        fields = {"subject": "Do it well"} if text else {"owner": owner}
+        ours = {} if files is None else {"files": list(files)}
         self.attempt(lambda: operations.edit(self.table, self.pick(pick), fields, ours))
 
+    @precondition(lambda self: len(self.table.tasks()) > 3)
     @rule(pick=picks, unlink=st.booleans())
     def delete(self, pick: int, unlink: bool) -> None:
         self.attempt(lambda: operations.delete(self.table, self.pick(pick), unlink=unlink))
@@ -285,4 +298,4 @@ def test_a_loop_of_any_length_is_refused() -> None:
 
 
 TestTaskGraph = TaskGraph.TestCase
-TestTaskGraph.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestTaskGraph.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
