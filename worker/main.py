@@ -32,11 +32,10 @@ async def run_teammate(spec: TeammateSpec, stop: asyncio.Event, hint: asyncio.Ev
     the agent's record; raises only when there is no such team, or when it is cancelled.
     """
     team = open_team(spec.root, spec.team, Settings().scaled(spec.time_scale), SystemClock())
-    agent = _agent(spec)
-    mark = current_agent.set(agent)
+    mark = current_agent.set(_agent(spec))
     presence = Presence(team, spec)
     try:
-        bench = _workbench(spec, team, agent)
+        bench = make_workbench(spec, team)
         return await Teammate(bench, presence, stop, hint or asyncio.Event()).run()
     except SwarmError:
         logger.exception("teammate not started")
@@ -59,11 +58,12 @@ def _agent(spec: TeammateSpec) -> AgentContext:
     )
 
 
-def _workbench(spec: TeammateSpec, team: Team, agent: AgentContext) -> Workbench:
+def make_workbench(spec: TeammateSpec, team: Team) -> Workbench:
+    """Return what this teammate's sessions share; a model, mode or rule that cannot be is a ConfigError."""
     workspace = os.path.realpath(spec.workspace)
     return Workbench(
         team=team,
-        agent=agent,
+        agent=_agent(spec),
         workspace=workspace,
         environ=spec.environ,
         policy=_policy(spec, team, workspace),
