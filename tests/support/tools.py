@@ -16,6 +16,7 @@ from swarm.permissions.calls import Call, Decision
 from swarm.settings import Settings
 from swarm.storage.team import Team, create_team
 from swarm.testing.clock import FakeClock
+from swarm.testing.wait import eventually
 from worker.context.agent import AgentContext
 from worker.messages import Block, tool_use
 from worker.tools.contract import Tool, ToolContext
@@ -107,6 +108,10 @@ class ToolBench:
 
     def _hear(self, block: Block, elapsed: float, persisted: str | None) -> None:
         self.heard.append((block, elapsed, persisted))
+
+    async def heard_results(self, count: int) -> None:
+        """Wait until this many results were told of."""
+        await eventually(lambda: len(self.heard) == count)
 
     async def call(self, tool: str, **given: Any) -> Block:
         """Run one call in a turn of its own and return its result."""

@@ -168,10 +168,9 @@ class _Turn:
         total += sum(len(ended.kept.text) for ended in self._held)
         fitting: list[_Ended] = []
         for ended in sorted(self._held, key=lambda one: -len(one.kept.text)):
+            kept = ended.kept
             if total > self._settings.message_results_max_chars and ended.movable:
-                moved = self._move(ended.at, ended.kept)
-                total -= len(ended.kept.text) - len(moved.text)
-                fitting.append(ended.replace(kept=moved))
-            else:
-                fitting.append(ended)
+                kept = min(self._move(ended.at, kept), kept, key=lambda one: len(one.text))
+                total -= len(ended.kept.text) - len(kept.text)
+            fitting.append(ended.replace(kept=kept))
         return fitting

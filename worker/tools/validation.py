@@ -15,7 +15,6 @@ _Details = Mapping[str, Any]
 
 _EXPECTED: dict[str, Callable[[_Details], str]] = {
     "string_type": lambda _: "a text",
-    "string_unicode": lambda _: "a text of valid characters",
     "string_too_short": lambda ctx: f"a text of at least {ctx['min_length']} characters",
     "string_too_long": lambda ctx: f"a text of at most {ctx['max_length']} characters",
     "int_type": lambda _: "a whole number",
@@ -54,12 +53,25 @@ def parse_input(tool: Tool[Any], given: object) -> ToolInput:
         raise InvalidInputError(
             f"{tool.name} expects an object with its parameters; received {_received(given)}."
         )
+    broken = [name for name, value in given.items() if not _is_sendable(value)]
+    if broken:
+        problem = f"`{broken[0]}` should be a text of valid characters; it holds half of one"
+        raise InvalidInputError(f"{tool.name} was called wrongly: {problem}.")
     try:
         parsed: ToolInput = tool.Input.model_validate(given)
     except ValidationError as error:
         problems = [_problem(tool, detail) for detail in error.errors(include_url=False)]
         raise InvalidInputError(f"{tool.name} was called wrongly: {'; '.join(problems)}.") from None
     return parsed
+
+
+def _is_sendable(value: object) -> bool:
+    """Tell whether all text in the value can be written as UTF-8."""
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _problem(tool: Tool[Any], detail: Any) -> str:
