@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from swarm.cli.render import count, printable
+from swarm.cli.render import count, print_error, printable
 from swarm.cli.session import Io, actor, the_team
 from swarm.cli.team_file import read_team_file
 from swarm.core.identity import suggest_name
@@ -34,12 +34,13 @@ def init(args: Mapping[str, Any], io: Io) -> int:
 
 
 def validate(args: Mapping[str, Any], io: Io) -> int:
-    """Check a file; with `--json` its plan is printed, as by `swarm plan`."""
+    """Check a file and say all that is wrong; with `--json` its plan is printed, as by `swarm plan`."""
     try:
         team = read_team_file(args["file"]).team
     except ConfigError as error:
+        print_error(error, io)
         _note_others(error, io)
-        raise
+        return error.exit_code
     if io.json:
         io.print_json(plan_as_json(plan_file(team)))
     else:
@@ -75,7 +76,7 @@ def _draw(planned: Plan, form: str | None, io: Io) -> None:
 
 
 def _note_others(error: ConfigError, io: Io) -> None:
-    """Say on stderr what else is wrong; the first fault is the error itself."""
+    """Say what else is wrong; the first fault is the error itself."""
     for problem in error.details.get("problems", ())[1:]:
         place = f"line {problem['line']}" if "line" in problem else "file"
         io.note(f"also {place}: {printable(problem['key'])}: {printable(problem['message'])}")
@@ -86,8 +87,13 @@ def _target(given: str | None) -> str:
     from swarm.teamfile.starter import STARTER_FILE_NAME
 
     path = given or "."
-    if os.path.isdir(path) or not os.path.splitext(path)[1]:
+    ending = os.path.splitext(path)[1]
+    if os.path.isdir(path) or not ending:
         return os.path.normpath(os.path.join(path, STARTER_FILE_NAME))
+    if ending not in {".yaml", ".yml"}:
+        raise ConfigError(
+            f"{path} would be written as YAML; name it .yaml", code="bad_value", details={"value": path}
+        )
     return os.path.normpath(path)
 
 

@@ -1,0 +1,204 @@
+"""Sending and reading mail at the command line."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from swarm.cli import follow
+from swarm.core.message import task_report
+from swarm.settings import Settings
+from swarm.storage.clock import SystemClock
+from swarm.storage.team import Team, open_team
+from tests.unit.cli.conftest import Swarm
+from tests.unit.cli.steps import with_members
+
+
+def the_team() -> Team:
+    return open_team(os.environ["CLAUDE_CONFIG_DIR"], "demo", Settings(), SystemClock())
+
+
+def messages(swarm: Swarm, name: str, *words: str) -> Any:
+    return swarm("mail", name, *words, "--json").json()["messages"]
+
+
+@pytest.fixture
+def pair(demo: Swarm) -> Swarm:
+    with_members(demo, {"name": "w1", "color": "blue"}, {"name": "w2"})
+    return demo
+
+
+def test_a_message_arrives_as_it_was_written(pair: Swarm) -> None:
+    text = "two\nlines -t 0 `x` $HOME 🙂\t;"
+    sent = pair("send", "w1", text, "--summary", "short", "--json").json()["results"]
+
+    (message,) = messages(pair, "w1")
+    assert [(r["to"], r["msg_id"]) for r in sent] == [("w1", message["msg_id"])]
+    assert {key: message[key] for key in ("from", "to", "text", "summary", "acked")} == {
+        "from": "user",
+        "to": "w1",
+        "text": text,
+        "summary": "short",
+        "acked": False,
+    }
+
+
+def test_the_sender_is_the_agent_or_the_person(pair: Swarm) -> None:
+    pair("send", "w1", "one")
+    pair("send", "w1", "two", "--as", "w2")
+    pair("send", "w1", "three", SWARM_AGENT="w2")
+
+    assert [m["from"] for m in messages(pair, "w1")] == ["user", "w2", "w2"]
+    assert (
+        pair("send", "w1", "four", "--as", "w3", "--json", SWARM_AGENT="w2").error()["code"] == "wrong_agent"
+    )
+
+
+def test_a_dash_reads_the_message_from_stdin(pair: Swarm) -> None:
+    pair("send", "w1", "-", stdin="long\ntext\n")
+
+    assert messages(pair, "w1")[0]["text"] == "long\ntext"
+
+
+@pytest.mark.parametrize("text", ["", " \n\t"])
+def test_an_empty_message_is_refused(pair: Swarm, text: str) -> None:
+    assert pair("send", "w1", text, "--json").error()["code"] == "bad_value"
+    assert pair("send", "w1", "-", "--json", stdin=text).error()["code"] == "bad_value"
+    assert messages(pair, "w1") == []
+
+
+@pytest.mark.parametrize("name", ["wroker", "W1", "", "main", "../w1", "builder"])
+def test_an_unknown_recipient_is_refused_with_the_valid_ones(pair: Swarm, name: str) -> None:
+    """No mailbox is made that nobody reads."""
+    inboxes = Path(os.environ["CLAUDE_CONFIG_DIR"], "teams/demo/inboxes")
+    before = sorted(inboxes.iterdir())
+    error = pair("send", name, "hi", "--json").error()
+
+    assert (error["code"], error["details"]["valid"]) == ("no_such_agent", ["team-lead", "w1", "w2"])
+    assert sorted(inboxes.iterdir()) == before
+
+
+def test_a_star_reaches_everybody_else_with_one_result_each(pair: Swarm) -> None:
+    ran = pair("send", "*", "hi", "--as", "w1")
+
+    assert ran.lines == ["sent to team-lead (not started yet)", "sent to w2 (not started yet)"]
+    assert [len(messages(pair, name)) for name in ("team-lead", "w1", "w2")] == [1, 0, 1]
+
+
+def test_one_full_inbox_does_not_stop_the_others(pair: Swarm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All results are printed; the exit code is that of the first failure."""
+    from swarm.errors import StateError
+    from swarm.storage.inbox import Inbox
+
+    real = Inbox.deliver
+
+    def deliver(self: Any, message: Any, **more: Any) -> None:
+        if message.to == "w1":
+            raise StateError("w1 has 64 MiB of unread mail", code="inbox_full", details={"to": "w1"})
+        real(self, message, **more)
+
+    monkeypatch.setattr(Inbox, "deliver", deliver)
+    ran = pair("send", "*", "hi", "--json")
+    results = ran.json()["results"]
+
+    assert ran.code == 4
+    assert [result["to"] for result in results] == ["team-lead", "w1", "w2"]
+    assert results[1]["error"]["code"] == "inbox_full"
+    assert "not sent to w1: w1 has 64 MiB" in pair("send", "*", "hi").err
+
+
+def test_reading_mail_leaves_it_unread(pair: Swarm) -> None:
+    pair("send", "w1", "hi")
+    first = messages(pair, "w1")
+    pair("mail", "w1")
+
+    assert messages(pair, "w1") == first
+    assert the_team().inbox("w1").unread_count() == 1
+
+
+def test_all_mail_holds_what_was_read_before(pair: Swarm) -> None:
+    pair("send", "w1", "old")
+    inbox = the_team().inbox("w1")
+    inbox.acknowledge([message.msg_id for message in inbox.peek()])
+    pair("send", "w1", "new")
+
+    assert [(m["text"], m["acked"]) for m in messages(pair, "w1", "--all")] == [("old", True), ("new", False)]
+    assert [m["text"] for m in messages(pair, "w1", "--unread")] == ["new"]
+    assert "(read)" in pair("mail", "w1", "--all").out
+    assert pair("mail", "w1", "--all", "--unread").code == 2
+
+
+def test_mail_of_nobody_is_not_found(pair: Swarm) -> None:
+    for name in ("nobody", "../../x", ""):
+        assert pair("mail", name, "--json").error()["code"] == "no_such_agent"
+
+
+def test_mail_is_printed_harmlessly(pair: Swarm) -> None:
+    pair("send", "w1", "clear\x1b[2J\nfake  user", "--summary", "\x07bell")
+    out = pair("mail", "w1").out
+
+    assert "    clear\\x1b[2J\n    fake  user\n" in out
+    assert "user  (\\x07bell)" in out
+
+
+def test_no_mail_is_said_on_stderr(pair: Swarm) -> None:
+    assert pair("mail", "w1").err == "w1 has no unread mail\n"
+    assert pair("mail", "w1", "--all").err == "w1 has no mail\n"
+
+
+def test_a_report_is_put_in_words(pair: Swarm) -> None:
+    """The same text from somebody who may not send it is shown as it is."""
+    report = task_report("7", "completed", "all done", None, ["9"], "2026-11-30T12:00:00.000Z")
+    pair("send", "team-lead", report, "--as", "w1")
+    pair("send", "w2", report, "--as", "w1")
+
+    assert "[task report] taskId: 7, status: completed, summary: all done" in pair("mail", "team-lead").out
+    assert '"swarm.task_report"' in pair("mail", "w2").out
+
+
+def interrupted_after(monkeypatch: pytest.MonkeyPatch, *steps: Any) -> None:
+    """Make each pause of a follower do the next step, and the last one a Ctrl-C."""
+    waiting = list(steps)
+
+    def sleep(_seconds: float) -> None:
+        if not waiting:
+            raise KeyboardInterrupt
+        waiting.pop(0)()
+
+    monkeypatch.setattr(follow, "time", type("Time", (), {"sleep": staticmethod(sleep)}))
+    assert time.sleep is not sleep
+
+
+def test_following_prints_each_message_once(pair: Swarm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that its owner has read before the follower looked again."""
+    inbox = the_team().inbox("w1")
+
+    def read_at_once() -> None:
+        pair("send", "w1", "second")
+        inbox.acknowledge([message.msg_id for message in inbox.peek()])
+
+    pair("send", "w1", "first")
+    interrupted_after(monkeypatch, read_at_once, lambda: None)
+    ran = pair("mail", "w1", "--follow")
+
+    assert ran.code == 130
+    assert ran.err == ""
+    assert [line.strip() for line in ran.lines if line.startswith("    ")] == ["first", "second"]
+
+
+def test_following_json_is_one_object_a_line(pair: Swarm, monkeypatch: pytest.MonkeyPatch) -> None:
+    import json
+
+    interrupted_after(monkeypatch, lambda: pair("send", "w1", "a"), lambda: pair("send", "w1", "b"))
+    ran = pair("mail", "w1", "-f", "--json")
+
+    assert [json.loads(line)["text"] for line in ran.lines] == ["a", "b"]
+
+
+def test_following_ends_with_the_team(pair: Swarm, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted_after(monkeypatch, lambda: pair("team", "delete", "demo"))
+    ran = pair("mail", "w1", "--follow")
+
+    assert (ran.code, ran.err) == (0, "team demo is gone\n")

@@ -1,0 +1,107 @@
+"""Looking at tasks: the list, the page of one, the graph."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.conftest import Swarm
+from tests.unit.cli.steps import add, claimed, shown
+
+
+def test_list_filters(demo: Swarm) -> None:
+    add(demo, "first")
+    add(demo, "second", "--blocked-by", "1")
+    add(demo, "third")
+    claimed(demo, "3")
+
+    def ids(*words: str) -> list[str]:
+        return [task["id"] for task in demo("task", "list", *words, "--json").json()["tasks"]]
+
+    assert (ids(), ids("--ready"), ids("--blocked")) == (["1", "2", "3"], ["1"], ["2"])
+    assert (ids("--status", "pending"), ids("--status", "in_progress")) == (["1", "2"], ["3"])
+    assert demo("task", "list", "--ready", "--status", "pending").code == 2
+
+
+def test_the_list_says_state_owner_and_what_is_waited_for(demo: Swarm) -> None:
+    add(demo, "first")
+    add(demo, "second", "--blocked-by", "1")
+    claimed(demo, "1")
+
+    assert demo("task", "list").lines == [
+        "1  ● in progress  first   w1",
+        "2  · blocked      second      waits for 1",
+    ]
+
+
+def test_an_empty_list_is_said_on_stderr(demo: Swarm) -> None:
+    ran = demo("task", "list")
+
+    assert (ran.code, ran.out, ran.err) == (0, "", "no such tasks in team demo\n")
+    assert demo("task", "list", "--json").json() == {"team": "demo", "tasks": []}
+
+
+def test_a_loop_planted_by_hand_is_reported(demo: Swarm) -> None:
+    """No verb makes one; whoever edited the files learns why nothing moves."""
+    add(demo, "first")
+    add(demo, "second", "--blocked-by", "1")
+    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "tasks/demo/1.json")
+    path.write_text(path.read_text().replace('"blockedBy": []', '"blockedBy": ["2"]'))
+
+    assert "tasks 1 -> 2 -> 1 wait for each other" in demo("task", "list").err
+    assert "tasks 1 -> 2 -> 1 wait for each other" in demo("task", "graph").err
+
+
+def test_show_is_a_page_for_people(demo: Swarm) -> None:
+    add(demo, "first", "--description", "all\nof it \x1b[2J", "--verify", "true")
+    claimed(demo, "1")
+    demo("task", "complete", "1", "--as", "w1", "--result", "done\nand more")
+    page = demo("task", "show", "1").out
+
+    assert page.startswith("1  first\n\n  status      ✔ completed\n  owner       w1\n")
+    for part in (
+        "verify      true",
+        "verified    yes",
+        "    all\n    of it \\x1b[2J",
+        "    done\n    and more",
+    ):
+        assert part in page
+
+
+@pytest.mark.parametrize(
+    "task_id", ["999", "0", "-", "abc", "../../config", "1.json", "", "1\n", "\0", "\uff11"]
+)
+@pytest.mark.parametrize("verb", ["show", "retry", "cancel", "delete"])
+def test_an_id_that_is_none_is_not_found(demo: Swarm, verb: str, task_id: str) -> None:
+    """Whatever it is made of, it never becomes a path."""
+    add(demo, "first")
+
+    assert demo("task", verb, task_id, "--json").error()["code"] == "no_such_task"
+
+
+def test_list_show_and_claim_agree_on_what_is_blocked(demo: Swarm) -> None:
+    """One rule: only completion unblocks, and the edge that stays as history is not open."""
+    add(demo, "first")
+    add(demo, "second", "--blocked-by", "1")
+
+    def views() -> tuple[Any, ...]:
+        listed = demo("task", "list", "--json").json()["tasks"][1]
+        single = shown(demo, "2")
+        return listed["open_blockers"], single["open_blockers"], listed["ready"], single["ready"]
+
+    assert views() == (["1"], ["1"], False, False)
+    assert demo("task", "claim", "2", "--as", "w2").code == 4
+    claimed(demo, "1")
+    demo("task", "complete", "1", "--as", "w1")
+    assert views() == ([], [], True, True)
+    assert demo("task", "claim", "2", "--as", "w2").code == 0
+
+
+def test_graph_draws_the_tasks(demo: Swarm) -> None:
+    add(demo, "first")
+    add(demo, "second", "--blocked-by", "1")
+
+    assert "first" in demo("task", "graph").out
+    assert demo("task", "graph", "--format", "mermaid").out.startswith(("graph", "flowchart"))
+    assert demo("task", "graph", "--format", "dot").out.startswith("digraph")

@@ -1,0 +1,131 @@
+"""Making, listing, showing and deleting teams."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Swarm
+from tests.unit.cli.steps import add, claimed, with_members
+
+NO_TASKS = dict.fromkeys(
+    ("pending", "ready", "blocked", "in_progress", "completed", "failed", "cancelled"), 0
+)
+
+
+def root() -> Path:
+    return Path(os.environ["CLAUDE_CONFIG_DIR"])
+
+
+def foreign(name: str, text: str) -> None:
+    folder = root() / "teams" / name
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(text)
+
+
+def test_a_new_team_is_printed_as_the_list_has_it(swarm: Swarm, tmp_path: Path) -> None:
+    made = swarm(
+        "team", "create", "demo", "--workspace", str(tmp_path), "--description", "a test", "--json"
+    ).json()
+
+    assert made == {
+        "name": "demo",
+        "native": True,
+        "workspace": str(tmp_path),
+        "leader": "none",
+        "agents": 0,
+        "tasks": NO_TASKS,
+    }
+    assert swarm("team", "list", "--json").json() == {"teams": [made]}
+    assert swarm("team", "show", "demo", "--json").json() == made
+    assert swarm("team", "show", "--json").json() == made
+
+
+def test_the_workspace_is_here_unless_it_is_named(
+    swarm: Swarm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "below").mkdir()
+
+    assert swarm("team", "create", "one", "--json").json()["workspace"] == str(tmp_path)
+    two = swarm("team", "create", "two", "--workspace", "below", "--json").json()
+    assert two["workspace"] == str(tmp_path / "below")
+
+
+def test_a_workspace_that_is_no_folder_is_refused(swarm: Swarm, tmp_path: Path) -> None:
+    for path in ("nosuch", str(tmp_path / "nosuch")):
+        assert swarm("team", "create", "demo", "--workspace", path, "--json").error()["code"] == "bad_value"
+    assert swarm("team", "list", "--json").json() == {"teams": []}
+
+
+def test_a_name_is_taken_once_in_any_case(demo: Swarm) -> None:
+    for name in ("demo", "Demo"):
+        assert demo("team", "create", name, "--json").error()["code"] == "name_taken"
+
+
+def test_the_list_shows_teams_of_other_programs_by_name_alone(demo: Swarm) -> None:
+    foreign("session-1", '{"name": "session-1", "members": []}')
+    foreign("torn", '{"name": ')
+    teams = demo("team", "list", "--json").json()["teams"]
+
+    assert [team["name"] for team in teams] == ["demo", "session-1", "torn"]
+    assert teams[1] == {"name": "session-1", "native": False}
+    lines = demo("team", "list").lines
+    assert lines[0].split()[:7] == ["demo", "0/0", "tasks", "done", "0", "agents", "no"]
+    assert "made by another program" in lines[1]
+    assert "damaged" in lines[2]
+
+
+def test_no_teams_is_said_on_stderr(swarm: Swarm) -> None:
+    ran = swarm("team", "list")
+
+    assert (ran.code, ran.out) == (0, "")
+    assert "swarm demo" in ran.err
+
+
+def test_show_lists_the_members(demo: Swarm) -> None:
+    with_members(
+        demo, {"name": "w1", "model": "scripted", "swarm": {"role": "builder", "permission_mode": "default"}}
+    )
+    out = demo("team", "show").out
+
+    assert "  w1  builder  scripted  default" in out
+    assert demo("team", "show", "--json").json()["agents"] == 1
+
+
+def test_an_empty_team_is_deleted(demo: Swarm) -> None:
+    before = demo("team", "show", "--json").json()
+
+    assert demo("team", "delete", "demo", "--json").json() == before
+    assert demo("team", "list", "--json").json() == {"teams": []}
+    assert demo("team", "delete", "demo", "--json").error()["code"] == "no_such_team"
+
+
+def test_results_are_not_lost_without_force(demo: Swarm) -> None:
+    add(demo, "first")
+    claimed(demo, "1")
+    assert demo("team", "delete", "demo").code == 4
+    demo("task", "complete", "1", "--as", "w1", "--result", "valuable")
+    assert demo("team", "delete", "demo").code == 4
+
+    assert demo("task", "show", "1", "--json").json()["status"] == "completed"
+    assert demo("team", "delete", "demo", "--force").out == "team demo is deleted\n"
+
+
+def test_a_team_of_another_program_is_deleted_only_by_force(swarm: Swarm) -> None:
+    foreign("session-1", '{"name": "session-1", "members": []}')
+
+    assert swarm("team", "delete", "session-1", "--json").error()["code"] == "mixed_team"
+    assert swarm("team", "delete", "session-1", "--force", "--json").json() == {
+        "name": "session-1",
+        "native": False,
+    }
+
+
+@pytest.mark.parametrize("name", ["../../x", "/etc/x", "a b", "", ".", "..", "日本", "a;touch PWNED", "main"])
+def test_a_name_that_is_none_is_refused(swarm: Swarm, name: str) -> None:
+    error = swarm("team", "create", "--json", "--", name).error()
+
+    assert error["code"] == "bad_name"
+    assert error["details"]["suggestion"] in error["message"]
+    assert swarm("team", "delete", "--force", "--", name).code == 3

@@ -1,0 +1,282 @@
+"""`status`, `events` and `logs`: looking at a team."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from swarm.core.agent import AgentRecord
+from swarm.core.times import format_time
+from swarm.settings import Settings
+from swarm.storage import processes
+from swarm.storage.clock import SystemClock
+from swarm.storage.team import Team, open_team
+from tests.unit.cli.conftest import Swarm
+from tests.unit.cli.steps import add, claimed, with_members
+from tests.unit.cli.test_mail import interrupted_after
+
+GONE_PID = 2**22 + 1
+
+
+@pytest.fixture
+def team(demo: Swarm) -> Team:
+    with_members(
+        demo, {"name": "w1", "model": "scripted", "swarm": {"permission_mode": "default"}}, {"name": "w2"}
+    )
+    return open_team(os.environ["CLAUDE_CONFIG_DIR"], "demo", Settings(), SystemClock())
+
+
+def a_record(
+    name: str, state: str = "working", *, pid: int | None = None, silent: float = 0.0, **more: Any
+) -> AgentRecord:
+    clock = SystemClock()
+    return AgentRecord(
+        name=name,
+        run_id=f"k3v9qd7m.{name}.1",
+        backend="in-process",
+        state=state,
+        since=format_time(clock.now() - 125),
+        host=processes.host(),
+        boot_id=processes.boot_id(),
+        pid_ns=processes.pid_ns(),
+        pid=pid or os.getpid(),
+        start_ticks=processes.start_ticks(pid or os.getpid()) or 1,
+        heartbeat=format_time(clock.now() - silent),
+        **more,
+    )
+
+
+def agents(swarm: Swarm) -> Any:
+    return {agent["name"]: agent for agent in swarm("status", "--json").json()["agents"]}
+
+
+def test_status_counts_tasks_and_knows_every_teammate(demo: Swarm, team: Team) -> None:
+    add(demo, "first")
+    add(demo, "second", "--blocked-by", "1")
+    team.agents.save(a_record("w1", task="1"))
+
+    status = demo("status", "--json").json()
+    assert list(status) == ["team", "native", "agents", "tasks", "permissions", "usd"]
+    assert (status["team"], status["native"], status["permissions"], status["usd"]) == ("demo", True, 0, 0.0)
+    assert status["tasks"] == {
+        "pending": 2,
+        "ready": 1,
+        "blocked": 1,
+        "in_progress": 0,
+        "completed": 0,
+        "failed": 0,
+        "cancelled": 0,
+    }
+    w1 = agents(demo)["w1"]
+    assert (w1["state"], w1["task"], w1["backend"], w1["pid"]) == ("working", "1", "in-process", os.getpid())
+    assert (w1["model"], w1["permission_mode"], w1["unread"]) == ("scripted", "default", 0)
+    assert 0 <= w1["heartbeat_age_seconds"] < 60
+
+
+def test_status_works_states_out_from_what_is_there(demo: Swarm, team: Team) -> None:
+    """A record says `working` to the last; whether that is so is for the reader to find out."""
+    assert agents(demo)["w1"]["state"] == "unknown"
+    team.agents.save(a_record("w1", pid=GONE_PID))
+    assert agents(demo)["w1"]["state"] == "dead"
+    team.agents.save(a_record("w1", silent=3600))
+    assert agents(demo)["w1"]["state"] == "stalled"
+    team.agents.save(a_record("w1").replace(host="elsewhere"))
+    assert (agents(demo)["w1"]["state"], "pid" in agents(demo)["w1"]) == ("unknown", False)
+    team.agents.save(a_record("w1", "stopped", pid=GONE_PID, reason="asked"))
+    assert (agents(demo)["w1"]["state"], agents(demo)["w1"]["reason"]) == ("stopped", "asked")
+
+
+def test_status_is_one_screen_for_people(demo: Swarm, team: Team) -> None:
+    add(demo, "first")
+    claimed(demo, "1", "w1")
+    demo("send", "w2", "hi")
+    team.agents.save(a_record("team-lead"))
+    team.agents.save(a_record("w1", task="1"))
+    team.agents.save(a_record("w2", "idle", reason="waiting_for_task", on="1"))
+    lines = demo("status").lines
+
+    assert lines[0] == "demo"
+    assert lines[1].endswith("; leader alive")
+    assert lines[3] == "1 task: ● 1 in progress"
+    assert lines[5:] == [
+        "  w1  working  task 1 first        2m",
+        "  w2  idle     waiting for task 1  2m  1 message unread",
+    ]
+
+
+def test_status_tells_a_leader_that_went_from_one_that_never_was(demo: Swarm, team: Team) -> None:
+    assert "no leader" in demo("status").out
+    team.agents.save(a_record("team-lead", pid=GONE_PID))
+    assert "leader gone" in demo("status").out
+    team.agents.save(a_record("team-lead", "stopped", pid=GONE_PID))
+    assert "no leader" in demo("status").out
+
+
+def test_status_of_an_empty_team_says_what_to_do(demo: Swarm) -> None:
+    assert "no tasks yet; add one with swarm task add" in demo("status").out
+
+
+def test_status_shows_silence(demo: Swarm, team: Team) -> None:
+    team.agents.save(a_record("w1", silent=3700, task="9"))
+
+    assert "stalled  no sign of life for 1h 01m: task 9" in demo("status").out
+
+
+def test_status_counts_open_questions(demo: Swarm, team: Team) -> None:
+    from swarm.core.permission import PermissionRequest
+
+    team.permissions.request(
+        PermissionRequest(
+            id="perm-1",
+            agent="w1",
+            run_id="k3v9qd7m.w1.1",
+            tool="Bash",
+            tool_use_id="toolu_02",
+            input={"command": "pip install x"},
+            cwd="/",
+            why="no rule allows it",
+            digest="sha256:0",
+            created_at="2026-11-30T12:00:00.000Z",
+            deadline_at="2026-11-30T12:10:00.000Z",
+        )
+    )
+
+    assert demo("status", "--json").json()["permissions"] == 1
+    assert "1 permission request open" in demo("status").out
+
+
+def test_events_are_lines_for_people_and_objects_for_programs(demo: Swarm) -> None:
+    add(demo, "first\x1b[2J")
+    claimed(demo, "1")
+    demo("task", "fail", "1", "--as", "w1", "--reason", "no luck")
+
+    lines = [line[21:] for line in demo("events").lines]
+    objects = [json.loads(line) for line in demo("events", "--json").lines]
+    assert lines[1:] == [
+        "user added task 1: first\\x1b[2J",
+        "w1 claimed task 1: first\\x1b[2J",
+        "w1 ended task 1 as failed: first\\x1b[2J; no luck",
+    ]
+    assert [e["event"] for e in objects] == ["team_created", "task_created", "task_claimed", "task_failed"]
+    assert [e["offset"] for e in objects] == sorted({e["offset"] for e in objects})
+    assert objects[0]["offset"] == 0
+
+
+def test_an_event_nobody_has_words_for_is_shown_all_the_same(demo: Swarm, team: Team) -> None:
+    team.events.emit("permission_requested", "w1", task="7", tool="Bash")
+    team.events.emit("rule_added", "user", rule="Bash(ls)")
+
+    assert demo("events").lines[-2].endswith("w1 asked for permission, task 7: tool Bash")
+    assert demo("events").lines[-1].endswith("user rule added: rule Bash(ls)")
+
+
+def test_following_events_prints_each_once(demo: Swarm, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[Callable[[], object]] = [lambda: add(demo, "one"), lambda: None, lambda: add(demo, "two")]
+    interrupted_after(monkeypatch, *steps)
+    ran = demo("events", "-f", "--json")
+
+    assert ran.code == 130
+    assert [json.loads(line)["event"] for line in ran.lines] == [
+        "team_created",
+        "task_created",
+        "task_created",
+    ]
+
+
+def line(kind: str, **fields: Any) -> str:
+    base = {
+        "session": "q7m2xk4d",
+        "n": 1,
+        "time": "2026-11-30T12:31:02.410Z",
+        "task": "7",
+        "run_id": "r.w1.1",
+    }
+    return json.dumps({"type": kind, **base, **fields}) + "\n"
+
+
+def said(role: str, *blocks: dict[str, Any]) -> dict[str, Any]:
+    return {"role": role, "content": list(blocks)}
+
+
+TRANSCRIPT = [
+    line("start", cause="claim", model="scripted"),
+    line("user", message=said("user", {"type": "text", "text": "\n".join(f"line {n}" for n in range(9))})),
+    line(
+        "assistant",
+        message=said(
+            "assistant",
+            {"type": "text", "text": "Looking\x1b[2J\nfirst."},
+            {
+                "type": "tool_use",
+                "id": "t1",
+                "name": "Bash",
+                "input": {"command": "pytest -q\n && true", "timeout": 3},
+            },
+            {"type": "tool_use", "id": "t2", "name": "Odd", "input": {"x": 1}},
+            {"type": "tool_use", "id": "t3", "name": "Bare", "input": {}},
+        ),
+    ),
+    line("result", block={"type": "tool_result", "content": "4 passed\nin 1s"}, elapsed_seconds=6.61),
+    line("result", block={"content": [{"type": "text", "text": "no"}], "is_error": True}, elapsed_seconds=0),
+    "rubbish\n",
+    line("result"),
+    line("unheard_of"),
+    line("note", what="verify_failed", text="exit 1"),
+    line("end", why="end_turn", outcome="completed"),
+]
+SHOWN = [
+    "== task 7, session q7m2xk4d (claim, model scripted)",
+    *(f"> line {number}" for number in range(6)),
+    "> ... 3 more lines",
+    "Looking\\x1b[2J",
+    "first.",
+    "* Bash pytest -q\\n && true",
+    '* Odd {"x": 1}',
+    "* Bare",
+    "  4 passed (+1 lines) [6.6s]",
+    "  error: no [0.0s]",
+    "! verify_failed: exit 1",
+    "== completed (end_turn)",
+]
+
+
+def test_logs_are_made_from_the_transcript(demo: Swarm, team: Team) -> None:
+    """One line for a call, one for its result; damaged lines and unknown ones are passed over."""
+    Path(team.layout.transcript("w1")).write_text("".join(TRANSCRIPT))
+    lines = demo("logs", "w1").lines
+
+    assert [text[21:] for text in lines] == SHOWN
+    assert all(text.isprintable() for text in lines)
+
+
+def test_logs_fall_back_to_the_output(demo: Swarm, team: Team) -> None:
+    Path(team.layout.log("w1")).write_bytes(b"one \x1b[31m\xff\ntwo\n")
+
+    assert demo("logs", "w1").lines == ["one \\x1b[31m\ufffd", "two"]
+
+
+def test_logs_of_one_who_said_nothing(demo: Swarm, team: Team) -> None:
+    ran = demo("logs", "w1")
+
+    assert (ran.code, ran.out, ran.err) == (0, "", "w1 has said nothing yet\n")
+    assert demo("logs", "nobody").code == 3
+    assert demo("logs", "../../x").code == 3
+
+
+def test_following_logs_prints_each_line_once(
+    demo: Swarm, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(team.layout.transcript("w1"))
+    path.write_text(TRANSCRIPT[0])
+
+    def more() -> None:
+        with path.open("a") as file:
+            file.write(TRANSCRIPT[-1])
+
+    interrupted_after(monkeypatch, more, lambda: None)
+    ran = demo("logs", "w1", "-f")
+
+    assert [text[21:] for text in ran.lines] == [SHOWN[0], SHOWN[-1]]
