@@ -6,15 +6,17 @@ Both read the team's files only. The view fits 80x24 and follows the size of the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from typing import Self, TextIO
+from collections.abc import Iterable
+from typing import Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from swarm.cli.events import event_line
 from swarm.cli.render import printable
+from swarm.cli.session import Io
 from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER
 from swarm.core.table import TaskTable
@@ -22,17 +24,19 @@ from swarm.core.task import Task
 from swarm.leader.activity import Activity, last_activity
 from swarm.storage.team import Team
 
-_SYMBOLS = {
-    "completed": ("✔", "green"),
-    "in_progress": ("●", "yellow"),
-    "failed": ("✘", "red"),
-    "cancelled": ("⊘", "dim"),
-    "ready": ("○", "cyan"),
-    "blocked": ("·", "dim"),
+_STYLES = {
+    "completed": "green",
+    "in_progress": "yellow",
+    "failed": "red",
+    "cancelled": "dim",
+    "ready": "cyan",
+    "blocked": "dim",
 }
-_ASCII = {"✔": "+", "●": "*", "✘": "x", "⊘": "-", "○": "o", "·": "."}
+_SYMBOLS = dict(zip(_STYLES, "✔●✘⊘○·", strict=True))
+_ASCII_SYMBOLS = dict(zip(_STYLES, "+*x-o.", strict=True))
 _COLORS = {"purple": "magenta", "orange": "dark_orange", "pink": "hot_pink"}
 _FRAME_SECONDS = 0.1
+_QUIET = frozenset({"team_created", "task_created", "agent_ready", "mail_sent", "mail_acknowledged"})
 
 
 class LiveView:
@@ -44,6 +48,7 @@ class LiveView:
         self._live = Live(console=console, auto_refresh=False, transient=False, vertical_overflow="crop")
         self._console = console
         self._next = 0.0
+        self._symbols = _SYMBOLS if console.encoding.lower().startswith("utf") else _ASCII_SYMBOLS
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -68,9 +73,13 @@ class LiveView:
         colors = {m.name: m.color or "" for m in roster.members}
         activities = {r.name: last_activity(team.layout.transcript(r.name)) for r in records}
         rows = max(3, self._console.height - len(records) - 6)
-        head = headline(team.name, roster.description, time.monotonic() - self._started, table.counts())
+        head = headline(team.name, roster.description or "", time.monotonic() - self._started, table.counts())
         return Group(
-            head, Text(), tasks_table(table, colors, rows), Text(), agents_table(records, activities, colors)
+            head,
+            Text(),
+            tasks_table(table, colors, rows, self._symbols),
+            Text(),
+            agents_table(records, activities, colors),
         )
 
 
@@ -89,7 +98,9 @@ def headline(name: str, description: str, elapsed: float, counts: dict[str, int]
     return line
 
 
-def tasks_table(table: TaskTable, colors: dict[str, str], rows: int) -> RenderableType:
+def tasks_table(
+    table: TaskTable, colors: dict[str, str], rows: int, symbols: dict[str, str]
+) -> RenderableType:
     """Return the task list; of a long one the finished tasks are left out first."""
     tasks = list(table.tasks())
     hidden = len(tasks) - rows
@@ -103,16 +114,17 @@ def tasks_table(table: TaskTable, colors: dict[str, str], rows: int) -> Renderab
     grid.add_column(no_wrap=True, overflow="ellipsis", ratio=2)
     grid.expand = True
     for task in tasks:
-        grid.add_row(*_task_row(task, table, colors))
+        grid.add_row(*_task_row(task, table, colors, symbols))
     if hidden > 0:
         grid.add_row("", "", Text(f"… and {hidden} more", style="dim"), "")
     return grid
 
 
-def _task_row(task: Task, table: TaskTable, colors: dict[str, str]) -> tuple[Text, ...]:
+def _task_row(
+    task: Task, table: TaskTable, colors: dict[str, str], symbols: dict[str, str]
+) -> tuple[Text, ...]:
     blockers = table.open_blockers(task.id)
     state = task.status if task.status != "pending" else "blocked" if blockers else "ready"
-    symbol, style = _SYMBOLS[state]
     if state == "blocked":
         who = Text("waits for " + ", ".join(blockers), style="dim")
     else:
@@ -120,7 +132,7 @@ def _task_row(task: Task, table: TaskTable, colors: dict[str, str]) -> tuple[Tex
     if task.attempts and state != "completed":
         who.append(f"  attempt {task.attempts + 1}", style="yellow")
     subject = Text(printable(task.subject), style="dim" if state in ("blocked", "cancelled") else "")
-    return Text(f" {symbol}", style=style), Text(task.id, style="dim"), subject, who
+    return Text(f" {symbols[state]}", style=_STYLES[state]), Text(task.id, style="dim"), subject, who
 
 
 def agents_table(
@@ -164,10 +176,9 @@ def _style(color: str) -> str:
 class PlainLines:
     """One line per event that matters, for pipes, logs and CI."""
 
-    def __init__(self, team: Team, stream: TextIO, line_of: Callable[[object], str | None]) -> None:
+    def __init__(self, team: Team, io: Io) -> None:
         self._team = team
-        self._stream = stream
-        self._line_of = line_of
+        self._io = io
         self._offset = 0
 
     def __enter__(self) -> Self:
@@ -179,7 +190,6 @@ class PlainLines:
     def look(self) -> None:
         """Print what happened since the last look."""
         for offset, event in self._team.events.read(self._offset):
-            self._offset = offset + 1
-            line = self._line_of(event)
-            if line is not None:
-                print(line, file=self._stream, flush=True)
+            self._offset = offset + 1  # inside this line: its torn rest is no event
+            if event.event not in _QUIET:
+                self._io.note(event_line(event))

@@ -7,14 +7,16 @@ from swarm.permissions.rules import parse_rule
 from swarm.teamfile.reader import LoadedTeamFile, load_team_file
 
 
-def read_team_file(path: str, *, model: str | None = None) -> LoadedTeamFile:
-    """Return the checked file; `model` takes the place of every model in it.
+def read_team_file(path: str, *, model: str | None = None, teammates: int | None = None) -> LoadedTeamFile:
+    """Return the checked file; `model` takes the place of every model, `teammates` of the one count.
 
     Raises:
         ConfigError: the first fault in file order; all of them are in its details.
 
     """
-    return load_team_file(path, model=model, check_rule=_check_rule, check_mode=check_mode)
+    return load_team_file(
+        path, model=model, teammates=teammates, check_rule=_check_rule, check_mode=check_mode
+    )
 
 
 def _check_rule(text: str) -> object:

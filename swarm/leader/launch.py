@@ -72,4 +72,3 @@ def _create_tasks(team: Team, loaded: LoadedTeamFile) -> None:
         blockers = tuple(ids[key] for key in new.blocked_by)
         (task,) = store.create(new.replace(blocked_by=blockers))
         ids[str(new.key)] = task.id
-

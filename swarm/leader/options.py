@@ -13,11 +13,7 @@ class RunOptions(Value):
     name: str | None = None
     backend: str = "in-process"
     backend_reason: str = ""
-    model: str | None = None
-    teammates: int | None = None
     permission_mode: str | None = None
     timeout_seconds: float | None = None
-    headless: bool = False
     allow_dirty: bool = False
-    time_scale: float = 1.0
     pace_seconds: float = 0.0

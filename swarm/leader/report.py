@@ -24,7 +24,8 @@ _SENTENCES = {
 def write_report(team: Team, result: RunResult) -> None:
     """Write the report into the team's folder, over an older one."""
     roster = team.roster.load()
-    repository = GitWorkspace(roster.workspace)
+    workspace = roster.workspace or "."
+    repository = GitWorkspace(workspace)
     diffstats: dict[str, str] = {}
     loose: tuple[str, ...] = ()
     if repository.is_repository():
@@ -32,7 +33,7 @@ def write_report(team: Team, result: RunResult) -> None:
         for task in result.tasks:
             if task.result is not None and task.result.commit is not None:
                 diffstats[task.id] = repository.diffstat(task.result.commit)
-    text = render_report(result, roster.description, roster.workspace, diffstats, loose)
+    text = render_report(result, roster.description or "", workspace, diffstats, loose)
     write_bytes(team.layout.report, encode(text))
 
 

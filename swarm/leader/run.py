@@ -108,14 +108,14 @@ class Run:
             run_id=make_run_id(self.run, member.name, 1),
             leader_run_id=self._leader_run_id,
             workspace=os.path.realpath(self._loaded.workspace),
-            model=self._options.model or member.model,
+            model=member.model,
             permission_mode=self._options.permission_mode or member.permission_mode,
             color=color_for(position),
             backend=self._backend.name,
             allow=tuple(permissions.allow),
             deny=tuple(permissions.deny),
             environ=self._options.environ,
-            time_scale=self._options.time_scale,
+            time_scale=float(self._options.environ.get("SWARM_TIME_SCALE", "1")),
             pace_seconds=self._options.pace_seconds,
         )
 

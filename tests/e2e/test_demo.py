@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,9 @@ def bare_path(tmp_path: Path) -> str:
     """A PATH with python, git and a shell, and without tmux."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    for name in ("git", "bash", "sh", "env", "python3", "cat", "ls", "rm"):
-        target = shutil.which(name)
-        if target:
-            (folder / name).symlink_to(target)
+    (folder / "python3").symlink_to(Path(sys.executable).resolve())
+    for name in ("git", "bash", "sh", "env", "cat", "ls"):
+        (folder / name).symlink_to(shutil.which(name) or f"/bin/{name}")
     return str(folder)
 
 
