@@ -1,0 +1,159 @@
+"""What no shell command may do in any mode, as far as its text tells.
+
+Touch the swarm's own folders, answer permission requests, delete what cannot be brought back, or write files
+that are run or obeyed later. A net under the rules: a program that the command starts can still do all of it.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import os
+import re
+from collections.abc import Iterator
+
+from swarm.permissions import mentions, shell
+from swarm.permissions.calls import Policy
+from swarm.permissions.paths import BadPathError, fold, immune_reason, is_below, locate
+
+_VERBS = ("approve", "deny")
+_SWARM_MODULE = re.compile(r"-m\s*swarm(?:\.cli(?:\.\w+)?)?(?=\s)([^;&|\n]*)", re.IGNORECASE)
+_SIDE_BY_SIDE = re.compile(
+    r"\bswarm\W{1,12}(?:t(?:eam)?\W{1,12}[\w-]{1,64}\W{1,12})?(?:approve|deny)\b", re.IGNORECASE
+)
+_OUR_CODE = re.compile(r"\b(?:import|from)\s+swarm\b|\bswarm\.(?:cli|leader|storage)\b")
+_ANSWERS = re.compile(r"\b(?:approve|deny|permissions?|resolve)\b", re.IGNORECASE)
+_MORE_WORDS_COME = re.compile(r"\b(?:xargs|parallel)\b")
+_UNCERTAIN = frozenset("$`{*?[")
+_WRITERS = frozenset("mv rm rmdir unlink shred tee touch dd truncate chmod chown mkdir patch".split())
+_COPIERS = frozenset("cp ln install rsync".split())  # these write what is named last
+_EDITORS = frozenset("sed perl".split())  # these write when told to edit in place
+_REDIRECT = re.compile(r">{1,2}[|&]?\s*([^\s;&|<>()]+)")
+_SYSTEM_FOLDERS = frozenset(
+    "/ /bin /boot /dev /etc /home /lib /lib32 /lib64 /opt /proc /root /run /sbin /srv /sys /usr /usr/bin "
+    "/usr/lib /usr/local /usr/sbin /var /Applications /Library /System /Users /private".split()
+)
+
+
+def refusal(command: str, cwd: str, policy: Policy) -> str | None:
+    """Say why the command is refused in every mode; None when nothing speaks against it here."""
+    if "\0" in command:
+        return "it holds a NUL character"
+    if mentions.names_control_folder(command, cwd, policy):
+        return "it names the swarm's own folders, which only the runtime touches"
+    if _answers_requests(command, policy):
+        return "only a person answers permission requests"
+    texts = mentions.texts(command, policy)
+    for text in texts:
+        folders = mentions.folders_entered(text, text.split(), cwd, policy.home)
+        commands = [reading.split(" ") for reading in dict.fromkeys(shell.readings(text))]
+        if target := _deleted_for_good(commands, folders, policy):
+            return f"deleting {target} would destroy more than this work"
+        if found := _protected_target(text, commands, folders, policy):
+            return f"it writes {found[0]}: {found[1]}"
+    return None
+
+
+def _answers_requests(command: str, policy: Policy) -> bool:
+    for text in mentions.texts(command, policy):
+        if _SIDE_BY_SIDE.search(text) or (_OUR_CODE.search(text) and _ANSWERS.search(text)):
+            return True
+        calls = [called[1].split() for called in _SWARM_MODULE.finditer(text)]
+        for reading in shell.readings(text):
+            words = reading.split(" ")
+            if fold(os.path.basename(words[0])) == "swarm":
+                calls.append(words[1:])
+        certain = _UNCERTAIN.isdisjoint(text) and not _MORE_WORDS_COME.search(text)
+        if any(_answers(words, certain=certain) for words in calls):
+            return True
+    return False
+
+
+def _answers(words: list[str], *, certain: bool) -> bool:
+    """Tell whether `swarm` with these arguments may be an answer; when its verb is hidden, it may."""
+    verb = None
+    for verb in _possible_verbs(words):
+        hidden = not certain and any(one.startswith(verb) or fnmatch.fnmatchcase(one, verb) for one in _VERBS)
+        if verb in _VERBS or hidden or not {"{", "["}.isdisjoint(verb):
+            return True
+    return verb is None and not certain
+
+
+def _possible_verbs(words: list[str]) -> Iterator[str]:
+    """Yield the first word that is no option; after an option it may be its value, then the next too."""
+    after_option = False
+    for word in words:
+        if word.startswith("-"):
+            after_option = True
+            continue
+        yield word
+        if not after_option:
+            return
+        after_option = False
+
+
+def _deleted_for_good(commands: list[list[str]], folders: tuple[str, ...], policy: Policy) -> str | None:
+    for words in commands:
+        program, arguments = words[0], words[1:]
+        targets = [word for word in arguments if not word.startswith("-")]
+        if program == "rmdir" or (program == "rm" and any(_is_recursive(word) for word in arguments)):
+            precious = [
+                policy.workspace,
+                os.path.realpath(policy.workspace),
+                policy.home,
+                *policy.control_roots,
+                *folders[:1],
+            ]
+        elif program == "find" and not {"-delete", "rm"}.isdisjoint(arguments):
+            precious = [policy.home, *policy.control_roots]
+        else:
+            continue
+        for target in targets:
+            if any(_destroys(target, folder, precious, policy.home) for folder in folders):
+                return target
+    return None
+
+
+def _is_recursive(word: str) -> bool:
+    return word == "--recursive" or (
+        word.startswith("-") and not word.startswith("--") and bool({"r", "R"} & set(word))
+    )
+
+
+def _destroys(target: str, folder: str, precious: list[str], home: str) -> bool:
+    """Tell whether the target is, or lies above, something precious; `x/*` is as bad as `x`."""
+    whole = re.sub(r"(?:^|(?<=/))\.?[*?]+$", "", target)
+    path = mentions.resolve(whole or ".", folder, home)
+    real = os.path.realpath(path)
+    return any(
+        one in _SYSTEM_FOLDERS or any(is_below(kept, one) for kept in precious) for one in (path, real)
+    )
+
+
+def _protected_target(
+    text: str, commands: list[list[str]], folders: tuple[str, ...], policy: Policy
+) -> tuple[str, str] | None:
+    """Return a protected file that the command writes, and why it is protected."""
+    targets = [*_REDIRECT.findall(text), *itertools.chain.from_iterable(map(_written, commands))]
+    for target in dict.fromkeys(targets):
+        for folder in folders:
+            if reason := _why_protected(target, folder, policy):
+                return target, reason
+    return None
+
+
+def _written(words: list[str]) -> list[str]:
+    """Return what the command may write, of the words that are no options."""
+    program, arguments = words[0], words[1:]
+    named = [word.removeprefix("of=") for word in arguments if not word.startswith("-")]
+    if program in _COPIERS and not any(word.startswith(("-t", "--target")) for word in arguments):
+        return named[-1:]
+    in_place = any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in arguments)
+    return named if program in _WRITERS | _COPIERS or (program in _EDITORS and in_place) else []
+
+
+def _why_protected(target: str, folder: str, policy: Policy) -> str | None:
+    try:
+        return immune_reason(locate(target, folder, policy.home), policy)
+    except BadPathError:
+        return None

@@ -1,0 +1,139 @@
+"""Does a shell command name one of the swarm's own folders? Looked for in every reading of its text.
+
+What a program makes up while it runs cannot be seen here; `docs/permissions.md` says so.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterable, Iterator
+
+from swarm.permissions import shell
+from swarm.permissions.calls import Policy
+from swarm.permissions.paths import config_roots, fold, in_control_folder, is_below, is_config_root, with_real
+
+_WORD_END = re.compile(r"[\s;&|<>()`]+")
+_PIECE_END = re.compile(r"[=:,@]")
+_UNKNOWN_VARIABLE = re.compile(r"\$(?:\{[^}]*\}|\w+)?")
+_SLASHES = re.compile(r"/(?:\.?/)+")
+_USUAL = re.compile(r"(?<![\w-])\.claude/(?:teams|tasks)(?![\w-])")
+_GOES_HOME = re.compile(r"\b(?:cd|pushd|chdir)\s*(?:[;&|)\n]|$)")
+_ANYTHING = "\ue000"  # stands for a variable whose value is not known; no path of ours holds it
+_GLOB = frozenset("*?[" + _ANYTHING)
+_FOLDERS_MAX = 8
+
+
+def names_control_folder(command: str, cwd: str, policy: Policy) -> bool:
+    """Tell whether the command names the swarm's folders, or the folder that holds them.
+
+    Knows home, the configuration variable, variables set in the command itself, `cd`, globs, braces,
+    quotes, escapes and symlinks.
+    """
+    if "CLAUDE_CONFIG_DIR" in shell.unquote(command):
+        return True
+    needles = [_USUAL, *(_needle(root) for root in with_real(policy.control_roots))]
+    for text in texts(command, policy):
+        folded = _SLASHES.sub("/", fold(text))
+        if any(needle.search(folded) for needle in needles):
+            return True
+        words = list(_words(text))
+        folders = folders_entered(text, words, cwd, policy.home)
+        if any(is_config_root(folder, policy) or in_control_folder(folder, policy) for folder in folders):
+            return True
+        if any(_leads_there(word, folders, policy) for word in dict.fromkeys(words)):
+            return True
+    return False
+
+
+def texts(command: str, policy: Policy) -> tuple[str, ...]:
+    """Return the command with known variables put in and without quotes, as it stands and decoded."""
+    known = {"HOME": policy.home, "PWD": "."}
+    filled = shell.put_in_variables(command, known)
+    return tuple(dict.fromkeys((shell.unquote(filled), shell.unquote(shell.decode(filled)))))
+
+
+def folders_entered(text: str, words: Iterable[str], cwd: str, home: str) -> tuple[str, ...]:
+    """Return the folders that the command may be in at some time: where it starts and where it goes."""
+    folders = [os.path.normpath(cwd)]
+    if _GOES_HOME.search(text):
+        folders.append(home)
+    wanted = False
+    for word in words:
+        if wanted and not word.startswith("-"):
+            folders += [resolve(word, folder, home) for folder in folders]
+            folders = list(dict.fromkeys(folders))[:_FOLDERS_MAX]
+            wanted = False
+        elif word in ("cd", "pushd", "chdir", "-C", "--directory"):
+            wanted = True
+    return tuple(folders)
+
+
+def resolve(word: str, folder: str, home: str) -> str:
+    """Return the absolute path that `word` means to a shell in `folder`; symlinks are not followed."""
+    if word == "~" or word.startswith("~/"):
+        word = home + word[1:]
+    elif word.startswith("~"):
+        word = os.path.expanduser(word)
+    return os.path.normpath(os.path.join(folder, word))
+
+
+def _words(text: str) -> Iterator[str]:
+    for word in _WORD_END.split(_UNKNOWN_VARIABLE.sub(_ANYTHING, text)):
+        for choice in shell.expand_braces(word) if "{" in word else (word,):
+            if choice:
+                yield choice
+                if _PIECE_END.search(choice):
+                    yield from filter(None, _PIECE_END.split(choice))
+
+
+def _leads_there(word: str, folders: tuple[str, ...], policy: Policy) -> bool:
+    for folder in folders:
+        path = resolve(word, folder, policy.home)
+        if not _GLOB.isdisjoint(word):
+            if _glob_may_mean_control(path, policy):
+                return True
+        elif _is_control(path, policy) or (
+            _may_be_link(word, path) and _is_control(os.path.realpath(path), policy)
+        ):
+            return True
+    return False
+
+
+def _may_be_link(word: str, path: str) -> bool:
+    return "\0" not in path and ("/" in word or os.path.lexists(path))
+
+
+def _is_control(path: str, policy: Policy) -> bool:
+    folded = fold(path)
+    near = any(is_below(folded, fold(root)) for root in config_roots(policy))
+    if near or os.path.lexists(path):
+        return is_config_root(path, policy) or in_control_folder(path, policy)
+    return False
+
+
+def _glob_may_mean_control(path: str, policy: Policy) -> bool:
+    """Compare step by step; what merely *might* be anything, such as `*` or `$x` alone, says nothing."""
+    steps = fold(path).split("/")
+    for config in config_roots(policy):
+        depth = len(fold(config).split("/"))
+        for folder in (config, *with_real(policy.control_roots)):
+            names = fold(folder).split("/")
+            telling = any(step.strip("*?" + _ANYTHING) for step in steps[depth - 1 : len(names)])
+            exact = folder != config or len(steps) == depth
+            if exact and telling and len(steps) >= len(names) and all(map(_step_fits, names, steps)):
+                return True
+    return False
+
+
+def _step_fits(name: str, pattern: str) -> bool:
+    if _ANYTHING in pattern:
+        return fnmatch.fnmatchcase(name, pattern.replace(_ANYTHING, "*"))
+    if name.startswith(".") and not pattern.startswith((".", "[")):
+        return False  # a star leaves hidden names out
+    return fnmatch.fnmatchcase(name, pattern)
+
+
+def _needle(folder: str) -> re.Pattern[str]:
+    return re.compile(re.escape(fold(folder)) + r"(?![\w-])")

@@ -1,0 +1,143 @@
+"""The text of a shell command, looked at without a shell parser: cautiously in both directions.
+
+An allow rule sees the command as it stands, and only one that the shell cannot take apart.
+A deny rule sees every reading that the shell might give it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Iterator, Mapping
+
+SEPARATORS = ";&|<>$`()\n"
+COMMAND_MAX_CHARS = 16_000
+"""A longer command is not taken apart: no allow rule matches it, and every deny rule does."""
+
+_SPLIT = re.compile(f"[{re.escape(SEPARATORS)}]")
+_BLANKS = re.compile(r"\s+")
+_QUOTES = re.compile(r"\\\n|['\"\\]")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U000([0-9a-fA-F]{1,5})|([0-7]{1,3}))")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)[^{}]*\}|([A-Za-z_]\w*))")
+_SET_VARIABLE = re.compile(r"\b([A-Za-z_]\w*)=([^\s;&|<>()`]*)")
+_EXPANDED = frozenset("*?[{")
+
+_WRAPPERS = frozenset(
+    "env command builtin exec eval sudo doas su nohup nice ionice time timeout stdbuf setsid xargs parallel "
+    "find sh bash dash zsh ksh fish busybox chroot unshare nsenter strace ltrace watch script flock trap ssh "
+    "uv uvx pipx poetry hatch npx "
+    "then do else elif if while until ! { coproc function".split()
+)
+"""Words that run the words after them."""
+
+_WRAPPED_WORDS_MAX = 300
+_EXPANSIONS_MAX = 64
+_VALUE_MAX_CHARS = 400
+_GROWTH_MAX_CHARS = 40_000
+
+
+def is_compound(command: str) -> bool:
+    """Tell whether the shell may run something else than the one program whose name stands first.
+
+    True with any of the separating characters, and when the name itself is yet to be worked out.
+    """
+    if len(command) > COMMAND_MAX_CHARS or _SPLIT.search(command) is not None:
+        return True
+    words = command.split(maxsplit=1)
+    return bool(words) and not _EXPANDED.isdisjoint(words[0])
+
+
+def readings(command: str) -> Iterator[str]:
+    """Yield all texts that a deny rule is compared with: the command, its parts, and what these may mean.
+
+    Blanks are single, and a program stands without its folder; some come more than once.
+    """
+    parts = _SPLIT.split(command)
+    if len(parts) > 1:
+        yield from map(_single_blanks, meanings(command))
+    for part in parts:
+        for text in map(_single_blanks, meanings(part)):
+            if text:
+                yield text
+                yield from _inner(text.split(" "))
+
+
+def meanings(text: str) -> Iterator[str]:
+    """Yield the text as it stands, without quotes, with its escapes decoded, and with its braces opened."""
+    bare = unquote(text)
+    yield text
+    yield bare
+    yield unquote(decode(text))
+    yield _BRACES.sub(lambda found: found[1].replace(",", " "), bare)
+
+
+def unquote(text: str) -> str:
+    return _QUOTES.sub("", text)
+
+
+def decode(text: str) -> str:
+    """Return the text with escapes such as backslash-x41 replaced by what they stand for."""
+    return _ESCAPE.sub(_character, text)
+
+
+def expand_braces(word: str) -> list[str]:
+    """Return what `a{b,c}` stands for; a word without a list stands for itself."""
+    waiting = [word]
+    done: list[str] = []
+    while waiting and len(done) + len(waiting) < _EXPANSIONS_MAX:
+        text = waiting.pop()
+        found = _BRACES.search(text)
+        if found is None or "," not in found[1]:
+            done.append(text)
+            continue
+        waiting.extend(text[: found.start()] + choice + text[found.end() :] for choice in found[1].split(","))
+    return done + waiting
+
+
+def put_in_variables(command: str, known: Mapping[str, str]) -> str:
+    """Return the command with the variables that are known, or set in it, replaced by their values."""
+    values = dict(known)
+    for name, value in _SET_VARIABLE.findall(command):
+        filled = _put_in(value, values)
+        if (
+            len(filled) > _VALUE_MAX_CHARS
+        ):  # no path of ours; and doubled often enough, it would fill the memory
+            values.pop(name, None)
+        else:
+            values[name] = filled
+    filled = _put_in(command, values)
+    if len(filled) > len(command) + _GROWTH_MAX_CHARS:
+        raise ValueError("its variables stand for too much text")
+    return filled
+
+
+def _single_blanks(text: str) -> str:
+    return _BLANKS.sub(" ", text).strip()
+
+
+def _put_in(text: str, values: Mapping[str, str]) -> str:
+    return _VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0]), text)
+
+
+def _inner(words: list[str]) -> Iterator[str]:
+    """Yield the commands that may hide in this one: behind assignments, a program's folder, a wrapper."""
+    words = list(itertools.dropwhile(_ASSIGNMENT.match, words))
+    if not words:
+        return
+    words[0] = os.path.basename(words[0])
+    yield " ".join(words)
+    if words[0] not in _WRAPPERS:
+        return
+    if len(words) > _WRAPPED_WORDS_MAX:  # each of them may begin a command: too much to look at
+        raise ValueError(f"more than {_WRAPPED_WORDS_MAX} words follow {words[0]}")
+    for start in range(1, len(words)):
+        yield " ".join(words[start:])
+        yield " ".join([os.path.basename(words[start]), *words[start + 1 :]])
+
+
+def _character(found: re.Match[str]) -> str:
+    code = int(found[4], 8) if found[4] else int(found[1] or found[2] or found[3], 16)
+    return chr(code) if code else ""
