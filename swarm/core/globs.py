@@ -7,21 +7,40 @@ such names in every folder; one without either is a file or folder at the top.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 
 _ANY_DEPTH = "**"
 _ONE = ""  # token of a character class or `?`: some one character
+_FILE = re.compile(r".+\.\w+")
+
+_Place = tuple[int, int]
+"""How far a walk has come in each of two sequences."""
 
 
 def may_overlap(a: str, b: str) -> bool:
-    """Tell whether some path may be covered by both patterns; in doubt they overlap."""
+    """Tell whether some path may be covered by both patterns; in doubt they overlap.
+
+    A name with an extension counts as a file, unless the other pattern names it as a folder.
+    """
     mine, theirs = _parts(a), _parts(b)
-    return ".." in (*mine, *theirs) or _meet(mine, theirs, _names_meet, below=True)
+    if ".." in (*mine, *theirs):
+        return True
+    return _reaches(lambda i, j: _meet(mine, i, theirs, j), lambda i, j: _pattern_steps(mine, i, theirs, j))
 
 
 def covers(pattern: str, path: str) -> bool:
     """Tell whether a path relative to the workspace is one that the pattern names, or below one."""
-    return _meet(_parts(pattern), [part for part in path.split("/") if part], _name_matches, below=False)
+    from fnmatch import fnmatchcase
+
+    parts, names = _parts(pattern), [name for name in path.split("/") if name]
+
+    def steps(i: int, j: int) -> Iterable[_Place]:
+        if j < len(names) and parts[i] == _ANY_DEPTH:
+            return (i + 1, j), (i, j + 1)
+        return [(i + 1, j + 1)] if j < len(names) and fnmatchcase(names[j], parts[i]) else []
+
+    return _reaches(lambda i, _j: _is_any_depth(parts[i:]), steps)
 
 
 def _parts(pattern: str) -> list[str]:
@@ -34,35 +53,61 @@ def _has_wildcard(name: str) -> bool:
     return any(sign in name for sign in "*?[")
 
 
-def _meet(a: Sequence[str], b: Sequence[str], same: Callable[[str, str], bool], *, below: bool) -> bool:
-    """Walk both lists at once, keeping every pair of places that the names so far allow.
+def _is_any_depth(parts: Iterable[str]) -> bool:
+    return all(part == _ANY_DEPTH for part in parts)
 
-    The first list covers all below it, so its end is a meeting; the end of the second only if `below`.
-    """
-    seen: set[tuple[int, int]] = set()
-    waiting = [(0, 0)]
+
+def _reaches(goal: Callable[[int, int], bool], steps: Callable[[int, int], Iterable[_Place]]) -> bool:
+    """Tell whether steps lead from (0, 0) to a goal; each place is looked at once, so this never explodes."""
+    seen: set[_Place] = set()
+    waiting: list[_Place] = [(0, 0)]
     while waiting:
         place = waiting.pop()
         if place in seen:
             continue
         seen.add(place)
-        i, j = place
-        if all(part == _ANY_DEPTH for part in a[i:]) or (below and all(part == _ANY_DEPTH for part in b[j:])):
+        if goal(*place):
             return True
-        if j < len(b):
-            waiting.extend(_steps(a, b, i, j, same=same, patterns=below))
+        waiting.extend(steps(*place))
     return False
 
 
-def _steps(
-    a: Sequence[str], b: Sequence[str], i: int, j: int, *, same: Callable[[str, str], bool], patterns: bool
-) -> list[tuple[int, int]]:
-    steps: list[tuple[int, int]] = []
-    if a[i] == _ANY_DEPTH:
-        steps += [(i + 1, j), (i, j + 1)]
-    if patterns and b[j] == _ANY_DEPTH:
-        steps += [(i, j + 1), (i + 1, j)]
-    return steps or ([(i + 1, j + 1)] if same(a[i], b[j]) else [])
+def _meet(a: Sequence[str], i: int, b: Sequence[str], j: int) -> bool:
+    """Tell whether one pattern has been walked to its end and may hold what is left of the other."""
+    return (_is_any_depth(a[i:]) and _may_hold(a, b, j)) or (_is_any_depth(b[j:]) and _may_hold(b, a, i))
+
+
+def _may_hold(outer: Sequence[str], inner: Sequence[str], at: int) -> bool:
+    is_file = bool(outer) and bool(_FILE.fullmatch(outer[-1]))
+    if not is_file or _is_any_depth(inner[at:]) or inner[at] != _ANY_DEPTH:
+        return True
+    return at > 0 and _names_meet(outer[-1], inner[at - 1])
+
+
+def _pattern_steps(a: Sequence[str], i: int, b: Sequence[str], j: int) -> list[_Place]:
+    if i == len(a) or j == len(b):
+        return []
+    if _ANY_DEPTH in (a[i], b[j]):
+        return [(i + 1, j), (i, j + 1)]
+    return [(i + 1, j + 1)] if _names_meet(a[i], b[j]) else []
+
+
+def _names_meet(a: str, b: str) -> bool:
+    if not (_has_wildcard(a) or _has_wildcard(b)):
+        return a == b
+    mine, theirs = _tokens(a), _tokens(b)
+    ends = (len(mine), len(theirs))
+    return _reaches(lambda i, j: (i, j) == ends, lambda i, j: _token_steps(mine, i, theirs, j))
+
+
+def _token_steps(a: Sequence[str], i: int, b: Sequence[str], j: int) -> list[_Place]:
+    star_a, star_b = a[i : i + 1] == ["*"], b[j : j + 1] == ["*"]
+    steps = [(i + 1, j)] if star_a else []
+    if star_b:
+        steps.append((i, j + 1))
+    if i < len(a) and j < len(b) and (star_a or star_b or _ONE in (a[i], b[j]) or a[i] == b[j]):
+        steps.append((i + (not star_a), j + (not star_b)))
+    return steps
 
 
 def _tokens(name: str) -> list[str]:
@@ -80,36 +125,3 @@ def _class_end(name: str, start: int) -> int:
     """Return where the class that begins here ends, or -1: then the bracket is a character like others."""
     first = start + 2 if name[start + 1 : start + 2] == "!" else start + 1
     return name.find("]", first + 1)
-
-
-def _names_meet(a: str, b: str) -> bool:
-    if not (_has_wildcard(a) or _has_wildcard(b)):
-        return a == b
-    return _tokens_meet(_tokens(a), _tokens(b))
-
-
-def _tokens_meet(a: Sequence[str], b: Sequence[str]) -> bool:
-    seen: set[tuple[int, int]] = set()
-    waiting = [(0, 0)]
-    while waiting:
-        place = waiting.pop()
-        if place in seen:
-            continue
-        seen.add(place)
-        i, j = place
-        if i == len(a) and j == len(b):
-            return True
-        star_a, star_b = a[i : i + 1] == ["*"], b[j : j + 1] == ["*"]
-        if star_a:
-            waiting.append((i + 1, j))
-        if star_b:
-            waiting.append((i, j + 1))
-        if i < len(a) and j < len(b) and (star_a or star_b or _ONE in (a[i], b[j]) or a[i] == b[j]):
-            waiting.append((i + (not star_a), j + (not star_b)))
-    return False
-
-
-def _name_matches(pattern: str, name: str) -> bool:
-    from fnmatch import fnmatchcase
-
-    return fnmatchcase(name, pattern)
