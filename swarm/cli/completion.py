@@ -58,7 +58,7 @@ _swarm() {
     esac
     compadd -- ${=known} || _files
 }
-compdef _swarm swarm
+if [[ $funcstack[1] == _swarm ]]; then _swarm "$@"; else compdef _swarm swarm; fi
 """
 
 _FISH_HEAD = """\

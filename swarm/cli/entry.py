@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from io import TextIOWrapper
+from typing import Any, Literal, TextIO
 
 from swarm.cli import fast
 from swarm.cli.grammar import Verb
@@ -18,10 +19,19 @@ Handler = Callable[[Mapping[str, Any], Io], int]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command with the process's own streams, and return its exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        # A lone surrogate in somebody's file is printed as an escape, not as a traceback.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    return execute(sys.argv[1:] if argv is None else argv, Io(sys.stdout, sys.stderr, sys.stdin, os.environ))
+    out, err, source = _stream(sys.stdout, "w"), _stream(sys.stderr, "w"), _stream(sys.stdin, "r")
+    return execute(sys.argv[1:] if argv is None else argv, Io(out, err, source, os.environ))
+
+
+def _stream(given: TextIO | None, mode: Literal["r", "w"]) -> TextIO:
+    """Return a standard stream, or nothing's in the place of one that was closed before we started.
+
+    Half a surrogate pair in somebody's file is printed as an escape, not as a traceback.
+    """
+    stream = given or open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - open as long as the process
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace" if mode == "w" else "surrogateescape")
+    return stream
 
 
 def execute(argv: Sequence[str], io: Io) -> int:

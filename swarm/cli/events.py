@@ -65,7 +65,7 @@ def _saying(event: Event) -> str:
     saying = known.format(task=event.task) if known else event.event.replace("_", " ")
     if event.task and not (known and "{task}" in known):
         saying += f", task {event.task}"
-    facts = [_fact(key, value) for key, value in event.data.items()]
+    facts = [_fact(key, value) for key, value in event.data.items() if key != "msg_id"]
     return printable(f"{saying}: {'; '.join(facts)}" if facts else saying)
 
 

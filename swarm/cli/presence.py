@@ -35,8 +35,10 @@ def leader_state(team: Team) -> str:
     record = team.agents.load(LEADER)
     if record is None or record.state == "stopped":
         return "none"
-    state, _ = _state(team, record)
-    return "gone" if state in {"dead", _UNKNOWN} else "alive"
+    state, age = _state(team, record)
+    if state == _UNKNOWN:  # on another host only its sign of life can be seen
+        return "alive" if age is not None and age <= team.settings.stalled_after_seconds else "gone"
+    return "gone" if state == "dead" else "alive"
 
 
 def agent_object(present: Present) -> dict[str, Any]:

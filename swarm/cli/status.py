@@ -40,7 +40,7 @@ def status(args: Mapping[str, Any], io: Io) -> int:
         io.print_json(
             {
                 "team": team.name,
-                "native": bool(roster.native),
+                "native": True,  # others are not opened
                 "agents": [agent_object(agent) for agent in agents],
                 "tasks": board.counts(),
                 "permissions": asked,

@@ -99,7 +99,10 @@ def _listed(listing: TeamListing, io: Io) -> dict[str, Any]:
     if not listing.native or listing.roster is None:
         return {"name": listing.name, "native": False}
     team = Team(Layout(root=io.root).team(listing.name), io.settings, io.clock)
-    return _object(team, listing.roster)
+    try:
+        return _object(team, listing.roster)
+    except SwarmError:  # one damaged team must not hide the others; `team show` says what is wrong
+        return {"name": listing.name, "native": True}
 
 
 def _row(listing: TeamListing, io: Io) -> tuple[str, ...]:
@@ -107,10 +110,9 @@ def _row(listing: TeamListing, io: Io) -> tuple[str, ...]:
         return (listing.name, "damaged", "", "", listing.problem)
     if not listing.native or listing.roster is None:
         return (listing.name, "made by another program", "", "", "")
-    try:
-        found = _listed(listing, io)
-    except SwarmError as error:
-        return (listing.name, "damaged", "", "", error.message)
+    found = _listed(listing, io)
+    if "tasks" not in found:
+        return (listing.name, "damaged", "", "", f"see swarm team show {listing.name}")
     done, total = found["tasks"]["completed"], _total(found["tasks"])
     return (
         listing.name,
