@@ -1,169 +1,183 @@
-"""The git repository that a team works in: what changed, one commit per task, a way back.
+"""The git repository that a team works in: what changed, and commits of exactly the files of one task.
 
-Every call runs `git` with an argument list, closed standard input and none of the caller's `GIT_*`
-variables; paths travel as NUL-separated standard input, so any file name is safe.
+Paths that come and go are relative to the workspace, which may be a folder inside the repository.
+What the person has staged stays staged, hooks always run, and nothing but commits and `refs/swarm/` is made.
 """
 
 from __future__ import annotations
 
+import functools
 import os
-import subprocess
-import time
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 
-from swarm.errors import StateError
+from swarm.core.globs import covers
+from swarm.workspace.git_command import GitAnswer, WorkspaceError, git
 
-_LOCK_WAIT_SECONDS = 3.0
-_LOCK_RETRY_SECONDS = 0.1
+__all__ = ["GitWorkspace", "WorkspaceError"]
 
-
-class WorkspaceError(StateError):
-    """Git refused; its own last line says why. Files stay as they are."""
-
-    def __init__(self, what: str, said: str) -> None:
-        super().__init__(f"{what}: {said}", code="io_error", details={"path": what, "errno": 0})
+_SUBJECT_MAX_CHARS = 120
+_NOTHING_TO_COMMIT = (b"nothing to commit", b"nothing added to commit", b"no changes added to commit")
 
 
 class GitWorkspace:
-    """A folder that may be a git repository, or lie inside one. Paths are relative to the folder."""
+    """The repository around one workspace; without git or a repository, `is_repository()` is False.
 
-    def __init__(self, path: str) -> None:
-        self.path = os.path.realpath(path)
+    Every call runs git and may block; the caller holds the workspace's lock around `commit`.
+    """
+
+    def __init__(self, path: str, environ: Mapping[str, str] | None = None) -> None:
+        self._path = os.path.realpath(path)
+        self._environ = os.environ if environ is None else environ
 
     def is_repository(self) -> bool:
-        """Whether the folder lies in a work tree of git; False too where there is no git."""
+        """Tell whether the workspace is in a working tree. WorkspaceError when git refuses to work there."""
         try:
-            asked = self._git("rev-parse", "--is-inside-work-tree")
-        except OSError:
+            answer = self._try("rev-parse", "--is-inside-work-tree")
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
             return False
-        return asked.returncode == 0 and asked.stdout.strip() == b"true"
+        if "dubious ownership" in answer.err:
+            raise WorkspaceError(
+                "work", "the repository belongs to another user; add it to safe.directory", self._path
+            )
+        return answer.code == 0 and answer.out.strip() == b"true"
 
     def toplevel(self) -> str:
-        """The root folder of the work tree."""
-        return self._text("rev-parse", "--show-toplevel")
+        return self._toplevel
 
     def head(self) -> str | None:
-        """The commit that is checked out; None in a repository without one."""
-        asked = self._git("rev-parse", "--verify", "-q", "HEAD")
-        return asked.stdout.decode().strip() if asked.returncode == 0 else None
+        """Return the full id of the current commit; None before the first one."""
+        answer = self._try("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return answer.out.decode().strip() if answer.code == 0 else None
 
     def dirty_paths(self) -> tuple[str, ...]:
-        """Paths in the folder that differ from the last commit, untracked ones too, sorted."""
-        return tuple(sorted(self._changed(".")))
+        """Return the changed, deleted and new files below the workspace, sorted; ignored ones are not."""
+        return tuple(sorted(self._from_top(path) for path in self._status()))
 
     def changed_under(self, globs: Iterable[str]) -> tuple[str, ...]:
-        """The same for what these globs name; `**` crosses folders."""
-        specs = [f":(glob){glob}" for glob in globs]
-        return tuple(sorted(self._changed(*specs))) if specs else ()
+        """Return those of `dirty_paths` that one of a task's `files` patterns covers."""
+        patterns = tuple(globs)
+        return tuple(path for path in self.dirty_paths() if any(covers(one, path) for one in patterns))
 
-    def keep_ref(self, team: str) -> str | None:
-        """Remember the commit that the team started from as a ref; None when there is no commit yet."""
-        head = self.head()
+    def keep_ref(self, team: str, *, replace: bool = True) -> str | None:
+        """Point `refs/swarm/<team>/start` at the current commit and return its name; None before the first.
+
+        Without `replace`, one that is there stays as it is: a run that is taken up again starts where it did.
+        """
+        head, name = self.head(), f"refs/swarm/{team}/start"
         if head is None:
             return None
-        ref = f"refs/swarm/{team}/start"
-        self._text("update-ref", ref, head)
-        return ref
+        if replace or self._try("rev-parse", "--verify", "--quiet", name).code != 0:
+            self._must("keep a reference", "update-ref", "-m", "swarm: start of the run", name, head)
+        return name
 
     def diffstat(self, commit: str) -> str:
-        """What a commit changed, as `git show --stat` prints it; empty for an unknown one."""
-        shown = self._git("show", "--stat=100", "--format=", commit)
-        return shown.stdout.decode("utf-8", "replace") if shown.returncode == 0 else ""
+        """Return which files the commit changed and by how much, as text; empty for an unknown commit."""
+        shown = self._try("show", "--stat=90", "--format=", "--no-color", "--end-of-options", commit)
+        return shown.out.decode(errors="replace").strip("\n") if shown.code == 0 else ""
 
     def commit(
         self,
-        paths: Sequence[str],
-        *,
+        paths: Iterable[str],
         subject: str,
         body: str,
         trailers: Mapping[str, str],
         author_name: str,
         team: str,
     ) -> str | None:
-        """Commit these paths and nothing else; return the short hash, or None when none of them changed.
+        """Commit these files as they are now and return the short id; None when none of them changed.
 
-        What the person has staged stays staged. Hooks run as ever.
+        Deleted files count; files that are ignored, in a submodule or outside the repository are left out.
+        WorkspaceError when git or a hook refuses: then the index is as it was.
         """
-        changed = [path for path in self._changed(".") if _is_among(path, paths)]
-        if not changed:
+        status = self._status()
+        wanted = [path for path in dict.fromkeys(map(self._to_top, paths)) if path in status]
+        if not wanted:
             return None
-        given = b"\0".join(os.fsencode(path) for path in changed)
-        from_input = ("--pathspec-from-file=-", "--pathspec-file-nul")
-        self._patiently("add", "--intent-to-add", *from_input, given=given)
-        message = "\n\n".join(part for part in (subject, body.strip()) if part)
-        marks = [word for key, value in trailers.items() for word in ("--trailer", f"{key}: {value}")]
-        self._patiently(
-            *self._identity(author_name, team),
-            "commit",
-            "-q",
-            "--only",
-            "-m",
-            message,
-            *marks,
-            *from_input,
-            given=given,
-        )
-        return self._text("rev-parse", "--short", "HEAD")
+        new = [path for path in wanted if status[path] == "??"]
+        if new:
+            self._must("add files", "add", "--intent-to-add", paths=new)
+        try:
+            committed = self._commit_only(wanted, _message(subject, body, trailers), author_name, team)
+        except BaseException:
+            self._forget(new)
+            raise
+        if not committed:
+            self._forget(new)
+            return None
+        return self._must("read the commit", "rev-parse", "--short", "HEAD").out.decode().strip()
 
-    # Talking to git
+    def _commit_only(self, wanted: Sequence[str], message: str, author_name: str, team: str) -> bool:
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="replace", suffix=".txt") as file:
+            file.write(message)
+            file.flush()
+            answer = self._try(
+                *self._identity(author_name, team),
+                *("commit", "--only", "--no-edit", "--no-status", "--cleanup=whitespace", "-F", file.name),
+                paths=wanted,
+            )
+        if answer.code == 0:
+            return True
+        if any(text in answer.out for text in _NOTHING_TO_COMMIT):
+            return False
+        raise WorkspaceError("commit", answer.last_line, self._path)
 
-    def _changed(self, *specs: str) -> list[str]:
-        asked = self._git(
-            "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--", *specs
-        )
-        if asked.returncode != 0:
-            raise WorkspaceError("git status", _last_line(asked.stderr))
-        prefix = self._text("rev-parse", "--show-prefix")
-        entries = [os.fsdecode(entry[3:]) for entry in asked.stdout.split(b"\0") if entry]
-        return [entry.removeprefix(prefix).rstrip("/") for entry in entries if entry.startswith(prefix)]
+    def _forget(self, new: Sequence[str]) -> None:
+        """Take back what only the failed commit had made known to the index."""
+        if new:
+            self._try("rm", "--cached", "--force", "--quiet", "--ignore-unmatch", paths=new)
 
-    def _identity(self, author_name: str, team: str) -> tuple[str, ...]:
-        if self._git("var", "GIT_COMMITTER_IDENT").returncode == 0 and self._is_set("user.email"):
-            return ()
-        return ("-c", f"user.name={author_name}", "-c", f"user.email={author_name}@{team}.invalid")
+    def _identity(self, author_name: str, team: str) -> list[str]:
+        """Return options that stand in for what the person has not configured."""
+        given = {"user.name": author_name, "user.email": f"{author_name}@{team}.invalid"}
+        missing = [key for key in given if self._try("config", "--get", key).code != 0]
+        return [part for key in missing for part in ("-c", f"{key}={given[key]}")]
 
-    def _is_set(self, key: str) -> bool:
-        return bool(self._git("config", "--get", key).stdout.strip())
+    def _status(self) -> dict[str, str]:
+        """Return the two status letters of each changed file below the workspace, by path from the top.
 
-    def _text(self, *words: str) -> str:
-        asked = self._git(*words)
-        if asked.returncode != 0:
-            raise WorkspaceError(f"git {words[0]}", _last_line(asked.stderr))
-        return os.fsdecode(asked.stdout).rstrip("\n")
+        Nested repositories (their names end in a slash) and submodules are none of ours.
+        """
+        options = ("--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all", "--no-renames")
+        answer = self._must("list changes", "--no-optional-locks", "status", *options, "--", ".")
+        entries = [os.fsdecode(entry) for entry in answer.out.split(b"\0") if entry]
+        return {entry[3:]: entry[:2] for entry in entries if not entry.endswith("/")}
 
-    def _patiently(self, *words: str, given: bytes) -> None:
-        """Run git; wait a little for somebody else's lock on the index."""
-        deadline = time.monotonic() + _LOCK_WAIT_SECONDS
-        while True:
-            asked = self._git(*words, given=given)
-            if asked.returncode == 0:
-                return
-            if b"index.lock" not in asked.stderr or time.monotonic() > deadline:
-                verb = next(word for word in words if not word.startswith("-") and "=" not in word)
-                raise WorkspaceError(f"git {verb}", _last_line(asked.stderr or asked.stdout))
-            time.sleep(_LOCK_RETRY_SECONDS)
+    @functools.cached_property
+    def _toplevel(self) -> str:
+        answer = git(self._path, ("rev-parse", "--show-toplevel"), environ=self._environ)
+        if answer.code != 0:
+            raise WorkspaceError("find the repository", answer.last_line, self._path)
+        return os.path.realpath(os.fsdecode(answer.out.removesuffix(b"\n")))
 
-    def _git(self, *words: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-        feed = {"stdin": subprocess.DEVNULL} if given is None else {"input": given}
-        return subprocess.run(  # type: ignore[call-overload,no-any-return]
-            ["git", "--literal-pathspecs" if given else "--no-optional-locks", *words],
-            cwd=self.path,
-            env=_environ(),
-            capture_output=True,
-            check=False,
-            **feed,
-        )
+    def _to_top(self, path: str) -> str:
+        """Return the path from the top; a link is meant itself, the folders on the way are followed."""
+        folder, name = os.path.split(os.path.normpath(os.path.join(self._path, path)))
+        return os.path.relpath(os.path.join(os.path.realpath(folder), name), self._toplevel)
 
+    def _from_top(self, path: str) -> str:
+        return os.path.relpath(os.path.join(self._toplevel, path), self._path)
 
-def _environ() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return kept | {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "LC_ALL": "C"}
+    def _try(self, *arguments: str, paths: Sequence[str] | None = None) -> GitAnswer:
+        folder = self._path if paths is None else self._toplevel
+        return git(folder, arguments, environ=self._environ, paths=paths)
 
-
-def _is_among(path: str, wanted: Sequence[str]) -> bool:
-    return any(path == one or path.startswith(one.rstrip("/") + "/") for one in wanted)
+    def _must(self, what: str, *arguments: str, paths: Sequence[str] | None = None) -> GitAnswer:
+        answer = self._try(*arguments, paths=paths)
+        if answer.code != 0:
+            raise WorkspaceError(what, answer.last_line, self._path)
+        return answer
 
 
-def _last_line(said: bytes) -> str:
-    lines = said.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else "git gave no reason"
+def _message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
+    """Return the commit message; subject and trailers are one line each, whatever they hold."""
+    title = _one_line(subject)
+    if len(title) > _SUBJECT_MAX_CHARS:
+        title = title[: _SUBJECT_MAX_CHARS - 1].rstrip() + "…"
+    ending = "\n".join(f"{key}: {_one_line(value)}" for key, value in trailers.items())
+    parts = [title or "Work of a task", body.replace("\0", "").strip(), ending]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.replace("\0", "").split())

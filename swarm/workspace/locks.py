@@ -1,35 +1,29 @@
-"""Waiting for a file lock without holding up the event loop."""
+"""Waiting for the lock on a workspace without holding up the other teammates of this process."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-_FIRST_WAIT_SECONDS = 0.01
-_LONGEST_WAIT_SECONDS = 0.25
+_POLL_SECONDS = 0.05
 
 
-class TryLock(Protocol):
-    """A lock that can be tried for; `try_acquire` returns at once."""
+class Lock(Protocol):
+    """What can be held by one process or teammate at a time."""
 
     def try_acquire(self) -> bool:
-        """Return whether the lock is ours now."""
-        ...
+        """Take the lock if it is free; never waits."""
 
-    def release(self) -> None:
-        """Give the lock back."""
-        ...
+    def release(self) -> None: ...
 
 
 @asynccontextmanager
-async def held(lock: TryLock) -> AsyncGenerator[None, None]:
-    """Wait for the lock, however long its holder takes, and hold it for the block; cancelling ends the wait."""
-    wait = _FIRST_WAIT_SECONDS
+async def held(lock: Lock, *, poll: float = _POLL_SECONDS) -> AsyncIterator[None]:
+    """Hold the lock inside the block. Waits as long as it takes, in no order; cancelling ends the wait."""
     while not lock.try_acquire():
-        await asyncio.sleep(wait)
-        wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
+        await asyncio.sleep(poll)
     try:
         yield
     finally:
