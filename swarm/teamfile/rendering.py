@@ -9,6 +9,7 @@ import yaml
 from swarm.teamfile.model import TeamFile
 
 _TEXT = "tag:yaml.org,2002:str"
+_OTHER_LINE_ENDS = "\r\x85\u2028\u2029"
 
 
 class _Dumper(yaml.SafeDumper):
@@ -19,7 +20,13 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar(_TEXT, text, style="|" if "\n" in text else None)
+    return dumper.represent_scalar(_TEXT, text, style=_style_of(text))
+
+
+def _style_of(text: str) -> str | None:
+    if any(character in text for character in _OTHER_LINE_ENDS):
+        return '"'  # other styles write them as they are, and they come back as plain line ends
+    return "|" if "\n" in text else None
 
 
 _Dumper.add_representer(str, _represent_text)

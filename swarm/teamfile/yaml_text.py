@@ -141,8 +141,8 @@ class _Builder:
             path: Path = ()
         else:
             frame = self._open[-1]
-            here = len(frame.holder) if isinstance(frame.holder, list) else frame.key
-            path = (*frame.path, here if here is not None else "")
+            here = len(frame.holder) if isinstance(frame.holder, list) else str(frame.key)
+            path = (*frame.path, here)
         self.lines.setdefault(path, line)
         return path
 
@@ -155,8 +155,8 @@ class _Builder:
         frame = self._open[-1]
         if isinstance(frame.holder, list):
             frame.holder.append(value)
-        elif frame.key is not None:
-            frame.holder.setdefault(frame.key, value)
+        else:
+            frame.holder.setdefault(str(frame.key), value)
             frame.key = None
 
     def _grow(self, values: int, line: int) -> None:

@@ -20,6 +20,7 @@ def nasty():
         [
             Node(id="end", label=NASTY, owner="builder"),
             Node(id="b", label="B", status="failed", blocked_by=("end", "gone")),
+            Node(id="c", label="C"),
         ],
     )
 
@@ -59,6 +60,7 @@ def test_dot_quotes_everything(nasty) -> None:
     assert "S -> S [penwidth=2];" in without_strings
     assert "gone" not in text
     assert 'fillcolor="#ffd6d6"' in text
+    assert '  "c" [label="c: C"];\n' in text
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")

@@ -85,6 +85,23 @@ def test_a_lane_to_the_right_is_joined_too() -> None:
 """)
 
 
+def test_a_column_is_used_again_when_its_lane_has_ended() -> None:
+    """y leads nowhere, so g takes its place between two lanes that go on."""
+    assert drawn("a:\nb:\nc:\ny: b\ne: a\nf: e\ng: e\nz: c g") == picture("""
+  1  ●     a  a!
+     │ ○   b  b!
+     │ │ ○ c  c!
+     │ │ │
+  2  │ ○ │ y  y!
+     ●   │ e  e!
+     ├─╮ │
+  3  ○ │ │ f  f!
+       ● │ g  g!
+       ╰─┤
+  4      ● z  z!
+""")
+
+
 def test_many_tasks_into_one_take_few_columns() -> None:
     """Each joins the lane of the one before."""
     lines = drawn("\n".join(f"t{n}:" for n in range(30)) + "\nend: " + " ".join(f"t{n}" for n in range(30)))
