@@ -13,6 +13,11 @@ from swarm.storage import syscalls
 
 _CHUNK = 1 << 16
 _LISTS = (list, tuple)
+_EMPTY: dict[type, str] = {
+    dict: "{}",
+    list: "[]",
+    tuple: "[]",
+}  # of what is not empty the code above takes care
 
 
 def render_json(value: Any) -> str:
@@ -31,7 +36,9 @@ def _render(value: Any, line: str) -> str:
     if kind in _LISTS and value:
         inner = line + "  "
         return f"[{inner}{f',{inner}'.join([_render(item, inner) for item in value])}{line}]"
-    return json.dumps(value, ensure_ascii=False)
+    if kind is int:
+        return repr(value)
+    return json.dumps(value, ensure_ascii=False) if kind not in _EMPTY else _EMPTY[kind]
 
 
 def encode(text: str) -> bytes:

@@ -101,13 +101,18 @@ class Inbox:
         return self._files.is_known(msg_id)
 
     def _load(self) -> list[Message]:
-        """Return all that waits, in order; takes the lock only to set a damaged array aside."""
+        """Return all that waits, in order; takes the lock only to set a damaged array aside.
+
+        The overflow is read first. What is sent between the two looks is then either not seen yet or seen in
+        the array; the other way round a later message could be seen beside the array and an earlier one not.
+        """
+        overflow = self._files.load_overflow()
         try:
             array = self._files.load_array()
         except CorruptStateError:
             with self._lock:
                 array = self._load_array()
-        return split_array(array)[0] + self._files.load_overflow()
+        return split_array(array)[0] + overflow
 
     def _load_array(self) -> list[Any]:
         """Return the array, under the lock; a damaged file is set aside and a new one started."""

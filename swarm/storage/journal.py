@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from swarm.core.journal import parse_line
 from swarm.core.table import TaskTable
 from swarm.core.task import Task
-from swarm.errors import CorruptStateError, NotFoundError
+from swarm.errors import CorruptStateError, NotFoundError, SwarmError
 from swarm.storage import syscalls
 from swarm.storage.layout import TeamLayout
 
@@ -99,7 +99,7 @@ class Journal:
     def _open(self) -> int:
         fd = self._fd = syscalls.find_file(self._path, os.O_RDWR | os.O_APPEND)
         if fd is None:
-            raise self._missing()
+            raise self.missing()
         state = syscalls.stat_file(fd, self._path)
         self._file = (state.st_dev, state.st_ino)
         return fd
@@ -107,10 +107,11 @@ class Journal:
     def _stat(self) -> os.stat_result:
         found = syscalls.find_stat(self._path)
         if found is None:
-            raise self._missing()
+            raise self.missing()
         return found
 
-    def _missing(self) -> Exception:
+    def missing(self) -> SwarmError:
+        """Return the error for a journal that is not there: the team was deleted, or is damaged."""
         if syscalls.find_stat(self._layout.config) is not None:
             return CorruptStateError(self._path, "it is missing")
         team = self._layout.team

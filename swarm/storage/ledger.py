@@ -18,6 +18,7 @@ from swarm.core.ports import Clock
 from swarm.core.table import TaskTable
 from swarm.core.task import Task
 from swarm.core.times import format_time
+from swarm.errors import StorageIOError
 from swarm.settings import Settings
 from swarm.storage.events import EventLog
 from swarm.storage.journal import Journal
@@ -44,9 +45,13 @@ class Ledger:
     @contextmanager
     def locked(self) -> Iterator[TaskTable]:
         """Hold the lock, with everything repaired and the table up to date."""
-        with self._lock, self._guard:
-            self._take_over()
-            yield self._journal.table
+        self._acquire()
+        try:
+            with self._guard:
+                self._take_over()
+                yield self._journal.table
+        finally:
+            self._lock.release()
 
     def commit(self, body: Body) -> None:
         """Write one operation; only inside `locked`.
@@ -89,6 +94,15 @@ class Ledger:
     def close(self) -> None:
         with self._guard:
             self._journal.close()
+
+    def _acquire(self) -> None:
+        """Take the lock; without its folder there is no team any more."""
+        try:
+            self._lock.acquire()
+        except StorageIOError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise self._journal.missing() from error
+            raise
 
     def _write_files(self, touched: tuple[str, ...], before: Mapping[str, Task | None]) -> None:
         """Neighbours of a deleted task first, its own file last: while others name it, it is there."""

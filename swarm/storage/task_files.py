@@ -19,7 +19,7 @@ from swarm.storage.layout import TeamLayout
 
 _ID = re.compile(r"[1-9][0-9]*", re.ASCII)
 _TASK_FILE = re.compile(r"([1-9][0-9]*)\.json", re.ASCII)
-_DRAFT = re.compile(r"\.[1-9][0-9]*\.[0-9]+\.tmp", re.ASCII)
+_DRAFT = re.compile(r"\.([1-9][0-9]*|\.highwatermark)\.[0-9]+\.tmp", re.ASCII)
 _ROOM = 512
 """Bytes beyond the padding, so that a claim and a short result fit into the file as it was made."""
 

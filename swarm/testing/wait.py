@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 _STEP_SECONDS = 0.005
@@ -23,15 +23,15 @@ def wait_until(condition: Callable[[], T], timeout: float = 5.0, *, what: str = 
 
 
 async def eventually(
-    condition: Callable[[], T | Awaitable[T]], timeout: float = 5.0, *, what: str = "the condition"
-) -> T:
+    condition: Callable[[], Any], timeout: float = 5.0, *, what: str = "the condition"
+) -> Any:
     """Do as `wait_until` does without holding up the event loop; `condition` may be a coroutine function."""
     import asyncio
 
     deadline = time.monotonic() + timeout
     while True:
         outcome = condition()
-        result: T = await outcome if isinstance(outcome, Awaitable) else outcome
+        result = await outcome if isinstance(outcome, Awaitable) else outcome
         if result:
             return result
         if time.monotonic() >= deadline:

@@ -1,0 +1,78 @@
+"""Hooks for the storage's system calls: count them, fail at one, die at one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from typing import NamedTuple
+
+
+class Point(NamedTuple):
+    """A place in a run of calls: before the call of this number, or inside it after `keep` bytes."""
+
+    number: int
+    call: str
+    keep: int | None = None
+
+
+class Recorder:
+    """Lets everything pass and remembers what passed."""
+
+    def __init__(self) -> None:
+        self._calls: list[tuple[str, int]] = []
+
+    def __call__(self, call: str, path: str, size: int) -> None:
+        self._calls.append((call, size))
+
+    def points(self) -> list[Point]:
+        """Return every call, and for each append also places inside it; other writes stay within one page."""
+        found: list[Point] = []
+        for number, (call, size) in enumerate(self._calls):
+            found.append(Point(number, call))
+            inside = dict.fromkeys((1, size // 2, size - 1)) if call == "append" else ()
+            found += [Point(number, call, keep) for keep in inside if 0 < keep < size]
+        return found
+
+
+class _At:
+    def __init__(self, point: Point) -> None:
+        self._point = point
+        self._number = -1
+        self._begun = False
+
+    def __call__(self, call: str, path: str, size: int) -> int | None:
+        if not self._begun:
+            self._number += 1
+            if self._number != self._point.number:
+                return None
+            self._begun = True
+            if self._point.keep is not None:
+                return self._point.keep
+        self._hit(path)
+        return None
+
+    def _hit(self, path: str) -> None:
+        raise NotImplementedError
+
+
+class FailAt(_At):
+    """Refuses one call, or with `lasting` all from there on, as a full disk does."""
+
+    def __init__(self, point: Point, *, code: int = errno.ENOSPC, lasting: bool = False) -> None:
+        super().__init__(point)
+        self._code = code
+        self._lasting = lasting
+        self._refused = False
+
+    def _hit(self, path: str) -> None:
+        if not self._refused or self._lasting:
+            self._refused = True
+            raise OSError(self._code, "refused by the test", path)
+
+
+class KillAt(_At):
+    """Ends the process as `kill -9` does."""
+
+    def _hit(self, path: str) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)

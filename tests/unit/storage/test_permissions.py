@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from swarm.core.permission import PermissionRequest, Resolution, parse_request, render_request
+from swarm.errors import CorruptStateError, NotFoundError
+from swarm.settings import Settings
+from swarm.storage.permissions import PermissionStore
+from swarm.storage.team import Team
+
+
+def a_request(request_id: str = "perm-1-a", at: str = "2026-11-30T12:32:19.393Z") -> PermissionRequest:
+    return PermissionRequest(
+        id=request_id,
+        agent="w1",
+        run_id="k3v9qd7m.w1.1",
+        tool="Bash",
+        tool_use_id="toolu_02",
+        input={"command": "pip install x"},
+        cwd="/srv/app",
+        why="no rule allows it",
+        digest="sha256:5b0c",
+        created_at=at,
+        deadline_at="2026-11-30T12:42:19.393Z",
+    )
+
+
+def a_resolution(request_id: str = "perm-1-a", **changes: Any) -> Resolution:
+    fields: dict[str, Any] = {
+        "id": request_id,
+        "digest": "sha256:5b0c",
+        "outcome": "allow",
+        "via": "human",
+        "by": "user",
+        "at": "2026-11-30T12:32:40.000Z",
+    }
+    return Resolution(**(fields | changes))
+
+
+def test_question_is_pending_until_it_is_answered(team: Team) -> None:
+    team.permissions.request(a_request())
+    assert team.permissions.pending() == (a_request(),)
+    assert team.permissions.resolution("perm-1-a") is None
+    assert team.permissions.resolve(a_resolution())
+    assert team.permissions.pending() == ()
+    assert team.permissions.resolution("perm-1-a") == a_resolution()
+    assert team.permissions.list_resolved() == (a_resolution(),)
+
+
+def test_first_answer_counts(team: Team) -> None:
+    """A person and the runtime may answer at the same moment."""
+    team.permissions.request(a_request())
+    assert team.permissions.resolve(a_resolution(outcome="deny"))
+    assert not team.permissions.resolve(a_resolution(outcome="allow"))
+    resolved = team.permissions.resolution("perm-1-a")
+    assert resolved is not None
+    assert resolved.outcome == "deny"
+    assert os.listdir(team.layout.resolved_dir) == ["perm-1-a.json"]
+
+
+def test_answered_question_that_a_killed_resolver_left_is_not_asked_again(team: Team) -> None:
+    team.permissions.request(a_request())
+    pending = Path(team.layout.pending_dir, "perm-1-a.json").read_bytes()
+    team.permissions.resolve(a_resolution())
+    Path(team.layout.pending_dir, "perm-1-a.json").write_bytes(pending)
+    assert team.permissions.pending() == ()
+
+
+def test_questions_come_oldest_first_and_garbage_is_passed_over(team: Team) -> None:
+    team.permissions.request(a_request("perm-2-b", "2026-11-30T12:00:02.000Z"))
+    team.permissions.request(a_request("perm-9-a", "2026-11-30T12:00:01.000Z"))
+    Path(team.layout.pending_dir, "perm-3-c.json").write_text("{")
+    Path(team.layout.pending_dir, "perm-4-d.json").write_text("{}")
+    Path(team.layout.pending_dir, "not an id.json").write_text("{}")
+    Path(team.layout.pending_dir, ".perm-5-e.4711.tmp").write_text("{")
+    assert [request.id for request in team.permissions.pending()] == ["perm-9-a", "perm-2-b"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"id": "perm-1-a"}'])
+def test_answer_that_cannot_be_read_is_no_consent(team: Team, content: str) -> None:
+    Path(team.layout.resolved_dir, "perm-1-a.json").write_text(content)
+    with pytest.raises(CorruptStateError):
+        team.permissions.resolution("perm-1-a")
+
+
+def test_unknown_outcome_is_no_consent(team: Team) -> None:
+    team.permissions.resolve(a_resolution())
+    path = Path(team.layout.resolved_dir, "perm-1-a.json")
+    path.write_text(path.read_text().replace('"allow"', '"perhaps"'))
+    with pytest.raises(CorruptStateError):
+        team.permissions.resolution("perm-1-a")
+
+
+def test_answer_of_another_user_is_none(team: Team, monkeypatch) -> None:
+    team.permissions.resolve(a_resolution())
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert team.permissions.resolution("perm-1-a") is None
+
+
+@pytest.mark.parametrize("request_id", ["../rules", "", "a/b", "x" * 200])
+def test_id_that_is_no_file_name_is_unknown(team: Team, request_id: str) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        team.permissions.resolution(request_id)
+    assert caught.value.code == "no_such_request"
+
+
+def test_rules_are_texts_and_absent_ones_are_none(team: Team) -> None:
+    assert team.permissions.load_rules() == ((), ())
+    Path(team.layout.rules).write_text(json.dumps({"allow": ["Bash(ls:*)"]}))
+    assert team.permissions.load_rules() == (("Bash(ls:*)",), ())
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"deny": "Bash"}', '{"deny": [1]}'])
+def test_rules_that_cannot_be_read_are_an_error(team: Team, content: str) -> None:
+    """A deny rule that is silently dropped would allow what was forbidden."""
+    Path(team.layout.rules).write_text(content)
+    with pytest.raises(CorruptStateError):
+        team.permissions.load_rules()
+
+
+def test_answer_is_synced_before_anybody_can_see_it(team: Team) -> None:
+    durable = PermissionStore(team.layout, Settings())
+    assert durable.resolve(a_resolution())
+    assert durable.resolution("perm-1-a") == a_resolution()
+
+
+def test_request_keeps_fields_that_are_not_known_here(team: Team) -> None:
+    team.permissions.request(parse_request({**render_request(a_request()), "later": 1}))
+    assert team.permissions.pending()[0].extra == {"later": 1}
