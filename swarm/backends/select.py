@@ -19,7 +19,7 @@ def select_backend(asked: str) -> tuple[str, str]:
             details={"value": asked, "valid": list(KNOWN)},
         )
     if asked == "auto":
-        return BUILT[0], f"{BUILT[0]} is the best backend that this version has"
+        return BUILT[0], "the best that this version has"
     if asked not in BUILT:
         raise ConfigError(
             f"the backend {asked!r} is not built in this version; use --backend {BUILT[0]}",

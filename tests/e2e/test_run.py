@@ -86,7 +86,7 @@ def test_a_failed_verify_fails_the_task_and_keeps_what_depends_on_it_blocked(she
         ([{"say": " "}], "an empty answer"),
         (
             [
-                {"calls": [{"Write": {"file_path": "a.txt", "content": "x"}}], "expect": "error"},
+                {"calls": [{"Glob": {"pattern": "*"}}], "expect": "error"},
                 {"say": "Done."},
             ],
             "no error",
