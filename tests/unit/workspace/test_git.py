@@ -147,9 +147,9 @@ def test_any_file_name_can_be_committed(repository, name):
 
 def test_long_lists_of_files_fit(repository):
     """More names than a command line holds."""
-    folders = "/".join([letter * 240 for letter in "abcd"])
+    folders = "/".join([letter * 240 for letter in "abcdefghijklmn"])
     (repository / folders).mkdir(parents=True)
-    names = [f"{folders}/{number}" for number in range(2500)]
+    names = [f"{folders}/{number}" for number in range(650)]
     for name in names:
         (repository / name).touch()
 
