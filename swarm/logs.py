@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import logging
 import os
+import time
 from io import TextIOWrapper
 from typing import Any
-
-from swarm.core.times import format_time
 
 ROOTS = ("swarm", "worker")
 _FACT = "swarm_"
@@ -20,9 +19,13 @@ _FACT = "swarm_"
 class JsonLines(logging.Formatter):
     """One record as one line: time, level, logger, event, and the facts under their own keys."""
 
+    converter = time.gmtime
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+    default_msec_format = "%s.%03dZ"
+
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
-            "time": format_time(record.created),
+            "time": self.formatTime(record),
             "level": record.levelname.lower(),
             "logger": record.name,
             "event": record.getMessage(),

@@ -18,9 +18,4 @@ def test_a_spec_travels_to_another_process() -> None:
     )
 
     assert pickle.loads(pickle.dumps(spec)) == spec
-    assert (spec.permission_mode, spec.role, spec.leader_run_id, spec.time_scale) == (
-        "default",
-        None,
-        None,
-        1.0,
-    )
+    assert (spec.permission_mode, spec.role, spec.leader_run_id) == ("default", None, None)
