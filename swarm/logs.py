@@ -19,13 +19,10 @@ _FACT = "swarm_"
 class JsonLines(logging.Formatter):
     """One record as one line: time, level, logger, event, and the facts under their own keys."""
 
-    converter = time.gmtime
-    default_time_format = "%Y-%m-%dT%H:%M:%S"
-    default_msec_format = "%s.%03dZ"
-
     def format(self, record: logging.LogRecord) -> str:
+        second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         line: dict[str, Any] = {
-            "time": self.formatTime(record),
+            "time": f"{second}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
             "event": record.getMessage(),
