@@ -75,6 +75,11 @@ def kill_tree(leader: Leader | None, mark: str | None, wait: float) -> tuple[int
         time.sleep(_POLL_SECONDS)
 
 
+def kill_marked(mark: str, wait: float) -> tuple[int, ...]:
+    """Kill everything that carries the `mark` ("NAME=value"), but never this process; see `kill_tree`."""
+    return kill_tree(None, mark, wait)
+
+
 def _is_recycled(leader: Leader, table: Mapping[int, Seen]) -> bool:
     """Tell whether the pid means another process now. No system reuses it while its group has members."""
     now = table.get(leader.pid)
@@ -110,20 +115,18 @@ def _add_descendants(found: set[int], table: Iterable[Seen]) -> None:
 
 def _look_around() -> list[Seen]:
     """Return every process of this machine that is not a zombie."""
-    if not os.path.exists("/proc/self/stat"):
+    if not _has_proc():
         return _look_around_portably()
     numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     return [seen for seen in map(_look_at, numbers) if seen is not None]
 
 
 def _look_at(pid: int) -> Seen | None:
+    if not _has_proc():
+        return next((seen for seen in _look_around_portably() if seen.pid == pid), None)
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             text = file.read()
-    except FileNotFoundError:
-        if os.path.exists("/proc/self/stat"):
-            return None
-        return next((seen for seen in _look_around_portably() if seen.pid == pid), None)
     except OSError:
         return None
     # The name in parentheses may hold anything, so the numbers are counted from its last bracket.
@@ -134,13 +137,17 @@ def _look_at(pid: int) -> Seen | None:
 
 
 def _carries(pid: int, mark: str) -> bool:
+    if not _has_proc():
+        return _carries_portably(pid, mark)
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             return b"\0" + os.fsencode(mark) + b"\0" in b"\0" + file.read() + b"\0"
-    except FileNotFoundError:
-        return not os.path.exists("/proc/self/stat") and _carries_portably(pid, mark)
     except OSError:
         return False  # somebody else's process
+
+
+def _has_proc() -> bool:
+    return os.path.exists("/proc/self/stat")
 
 
 def _look_around_portably() -> list[Seen]:
