@@ -80,9 +80,8 @@ def _printer(team: Team, io: Io) -> Callable[[], None]:
     def print_new() -> None:
         nonlocal position
         for offset, event in team.events.read(position):
-            position = (
-                offset + 1
-            )  # inside this line: the next read begins with its torn rest, which is no event
+            # Inside this line: its rest, with which the next read begins, is no event and is passed over.
+            position = offset + 1
             if io.json:
                 io.print_json(render_event(event) | {"offset": offset})
             else:

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from swarm.cli.board import task_object
 from swarm.cli.session import Io, actor, claimer, the_team
 from swarm.cli.task import print_changed, shown_alone, token_for
+from swarm.core.task import Task
+from swarm.storage.tasks import TaskStore
+
+_End = Callable[[TaskStore, str, str, str], Task]
 
 
 def fail(args: Mapping[str, Any], io: Io) -> int:
     """End a claimed task as failed."""
-    name = claimer(args, io)
-    store = the_team(args, io).tasks(name)
-    task = store.get_task(args["id"])
-    reason = args["reason"] or f"{name} gave no reason"
-    failed = store.fail(task.id, token_for(task, name, args["token"]), reason)
-    print_changed(failed, store, io, f"task {failed.id} is failed; swarm task retry makes it pending again")
-    return 0
+    return _end_claim(args, io, TaskStore.fail, "is failed; swarm task retry makes it pending again")
 
 
 def release(args: Mapping[str, Any], io: Io) -> int:
     """Give a claimed task back."""
+    return _end_claim(args, io, TaskStore.release, "is pending again")
+
+
+def _end_claim(args: Mapping[str, Any], io: Io, end: _End, outcome: str) -> int:
     name = claimer(args, io)
     store = the_team(args, io).tasks(name)
     task = store.get_task(args["id"])
-    reason = args["reason"] or f"released by {name}"
-    freed = store.release(task.id, token_for(task, name, args["token"]), reason)
-    print_changed(freed, store, io, f"task {freed.id} is pending again")
+    ended = end(
+        store, task.id, token_for(task, name, args["token"]), args["reason"] or f"{name} did not say why"
+    )
+    print_changed(ended, store, io, f"task {ended.id} {outcome}")
     return 0
 
 

@@ -18,9 +18,15 @@ from tests.unit.cli.conftest import Swarm
 class FailingOut(text_io.StringIO):
     """A stdout whose reader has gone, or whose disk is full."""
 
-    def __init__(self, error: OSError) -> None:
+    def __init__(self, error: OSError, *, early: bool = False) -> None:
         super().__init__()
         self._error = error
+        self._early = early
+
+    def write(self, text: str) -> int:
+        if self._early:
+            raise self._error
+        return len(text)
 
     def flush(self) -> None:
         raise self._error
@@ -110,7 +116,7 @@ def test_errors_are_one_object_with_json_even_before_the_line_is_understood(swar
 
 
 def test_json_behind_two_dashes_is_no_option(swarm: Swarm) -> None:
-    ran = swarm("send", "w1", "--", "--json")
+    ran = swarm("send", "--nosuch", "--", "--json")
 
     assert ran.err.startswith("error: ")
 
@@ -151,21 +157,25 @@ def test_an_interrupt_is_130(swarm: Swarm, monkeypatch: pytest.MonkeyPatch) -> N
     assert (ran.code, ran.err) == (130, "error: interrupted\n")
 
 
-def test_a_reader_that_has_gone_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("early", [True, False])
+def test_a_reader_that_has_gone_is_no_failure(monkeypatch: pytest.MonkeyPatch, early: bool) -> None:
     """`swarm events | head -1` ends quietly."""
     monkeypatch.setattr(entry, "_discard_unwritten", lambda _io: None)
     err = text_io.StringIO()
-    io = Io(FailingOut(BrokenPipeError(errno.EPIPE, "Broken pipe")), err, text_io.StringIO(), {})
+    gone = FailingOut(BrokenPipeError(errno.EPIPE, "Broken pipe"), early=early)
+    io = Io(gone, err, text_io.StringIO(), {})
 
     assert entry.execute(["--version"], io) == 0
     assert err.getvalue() == ""
 
 
-def test_a_result_that_cannot_be_written_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("early", [True, False])
+def test_a_result_that_cannot_be_written_is_a_failure(monkeypatch: pytest.MonkeyPatch, early: bool) -> None:
     """A full disk under the redirected output must not look like success."""
     monkeypatch.setattr(entry, "_discard_unwritten", lambda _io: None)
     err = text_io.StringIO()
-    io = Io(FailingOut(OSError(errno.ENOSPC, "No space left on device")), err, text_io.StringIO(), {})
+    full = FailingOut(OSError(errno.ENOSPC, "No space left on device"), early=early)
+    io = Io(full, err, text_io.StringIO(), {})
 
     assert entry.execute(["--version"], io) == 4
     assert err.getvalue().startswith("error: the result could not be written: No space left on device")

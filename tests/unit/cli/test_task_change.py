@@ -137,8 +137,8 @@ def test_release_says_why(demo: Swarm) -> None:
     claimed(demo, "1")
     task = demo("task", "release", "1", "--as", "w1", "--json").json()
 
-    assert (task["status"], swarm_of(task)["reason"]) == ("pending", "released by w1")
-    assert "given back  released by w1" in demo("task", "show", "1").out
+    assert (task["status"], swarm_of(task)["reason"]) == ("pending", "w1 did not say why")
+    assert "given back  w1 did not say why" in demo("task", "show", "1").out
 
 
 def test_cancelling_says_who_goes_on_waiting(demo: Swarm) -> None:

@@ -76,6 +76,17 @@ def test_the_list_shows_teams_of_other_programs_by_name_alone(demo: Swarm) -> No
     assert "damaged" in lines[2]
 
 
+def test_a_team_with_a_damaged_task_does_not_hide_the_others(demo: Swarm, tmp_path: Path) -> None:
+    demo("team", "create", "well", "--workspace", str(tmp_path))
+    (root() / "tasks/demo/77.json").write_text("rubbish")
+
+    teams = demo("team", "list", "--json").json()["teams"]
+    assert teams[0] == {"name": "demo", "native": True}
+    assert (teams[1]["name"], teams[1]["agents"]) == ("well", 0)
+    assert "see swarm team show demo" in demo("team", "list").lines[0]
+    assert demo("team", "show", "demo", "--json").error()["code"] == "corrupt_state"
+
+
 def test_no_teams_is_said_on_stderr(swarm: Swarm) -> None:
     ran = swarm("team", "list")
 

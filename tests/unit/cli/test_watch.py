@@ -111,6 +111,10 @@ def test_status_tells_a_leader_that_went_from_one_that_never_was(demo: Swarm, te
     assert "no leader" in demo("status").out
     team.agents.save(a_record("team-lead", pid=GONE_PID))
     assert "leader gone" in demo("status").out
+    team.agents.save(a_record("team-lead").replace(host="elsewhere"))
+    assert "leader alive" in demo("status").out
+    team.agents.save(a_record("team-lead", silent=3600).replace(host="elsewhere"))
+    assert "leader gone" in demo("status").out
     team.agents.save(a_record("team-lead", "stopped", pid=GONE_PID))
     assert "no leader" in demo("status").out
 
@@ -152,6 +156,7 @@ def test_events_are_lines_for_people_and_objects_for_programs(demo: Swarm) -> No
     add(demo, "first\x1b[2J")
     claimed(demo, "1")
     demo("task", "fail", "1", "--as", "w1", "--reason", "no luck")
+    demo("send", "team-lead", "hi", "--summary", "short")
 
     lines = [line[21:] for line in demo("events").lines]
     objects = [json.loads(line) for line in demo("events", "--json").lines]
@@ -159,8 +164,9 @@ def test_events_are_lines_for_people_and_objects_for_programs(demo: Swarm) -> No
         "user added task 1: first\\x1b[2J",
         "w1 claimed task 1: first\\x1b[2J",
         "w1 ended task 1 as failed: first\\x1b[2J; no luck",
+        "user sent mail: to team-lead; short",
     ]
-    assert [e["event"] for e in objects] == ["team_created", "task_created", "task_claimed", "task_failed"]
+    assert [e["event"] for e in objects][1:4] == ["task_created", "task_claimed", "task_failed"]
     assert [e["offset"] for e in objects] == sorted({e["offset"] for e in objects})
     assert objects[0]["offset"] == 0
 
