@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from swarm.storage.tasks import TaskStore
-
 from swarm.core.task import Task, TaskResult
 from swarm.errors import NotFoundError, TaskError
+from swarm.storage.tasks import TaskStore
 from swarm.values import Value
 
 COMPLETED = "completed"

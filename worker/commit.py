@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-
-from swarm.workspace.git import GitWorkspace, WorkspaceError
+from collections.abc import Iterable, Mapping
 
 from swarm.core.task import Task
 from swarm.core.untrusted import clean
 from swarm.values import Value
+from swarm.workspace.git import GitWorkspace, WorkspaceError
 from worker.context.agent import AgentContext
 
 
@@ -22,24 +21,26 @@ class Work(Value):
 
 
 def commit_work(
-    task: Task, agent: AgentContext, workspace: str, touched: Iterable[str], summary: str
+    task: Task,
+    agent: AgentContext,
+    workspace: str,
+    environ: Mapping[str, str],
+    touched: Iterable[str],
+    summary: str,
 ) -> Work:
     """Commit the files that the session wrote and what changed under the task's globs; blocks while git runs.
 
     The caller holds the lock of the workspace. When git refuses, a hook perhaps, the files stay as they are.
     """
-    repository = GitWorkspace(workspace)
-    inside = _inside(workspace, touched)
-    if not repository.is_repository():
-        return Work(files=inside)
-    changed = repository.changed_under(task.files) if task.files else ()
-    files = tuple(sorted({*inside, *changed}))
-    if not files:
-        return Work(files=())
+    files = _inside(workspace, touched)
     try:
+        repository = GitWorkspace(workspace, environ)
+        if not repository.is_repository():
+            return Work(files=files)
+        files = tuple(sorted({*files, *repository.changed_under(task.files)}))
         commit = repository.commit(
             files,
-            subject=" ".join(clean(task.subject).split()),
+            subject=clean(task.subject),
             body=summary,
             trailers={"Task": f"{task.id} {task.key}" if task.key else task.id, "Agent": agent.agent_id},
             author_name=agent.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
 
 from worker.claim import HeldClaim
 from worker.context.opening import opening
@@ -123,11 +124,12 @@ class Conversation:
     async def _play(self, messages: Sequence[Message]) -> Terminal:
         state = first_state(messages, self._bench.team.settings.turns_max)
         terminal: Terminal | None = None
-        async for event in run_loop(state, self._deps()):
-            if isinstance(event, AssistantTurn):
-                self.transcript.assistant(event.message, event.stop_reason, event.usage)
-            elif isinstance(event, LoopEnded):
-                terminal = event.terminal
+        async with aclosing(run_loop(state, self._deps())) as events:
+            async for event in events:
+                if isinstance(event, AssistantTurn):
+                    self.transcript.assistant(event.message, event.stop_reason, event.usage)
+                elif isinstance(event, LoopEnded):
+                    terminal = event.terminal
         assert terminal is not None  # noqa: S101 - the loop's promise
         return terminal
 

@@ -11,15 +11,14 @@ import logging
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 
-from swarm.workspace.locks import held
-
 from swarm.core.task import TaskResult
 from swarm.core.untrusted import clean
-from swarm.errors import SwarmError
+from swarm.errors import StateError, SwarmError
 from swarm.storage.layout import project_dir
 from swarm.storage.lock import FileLock
 from swarm.storage.processes import new_short_id
 from swarm.storage.syscalls import make_folders
+from swarm.workspace.locks import held
 from worker.claim import RELEASED, ClaimLostError, HeldClaim, Outcome
 from worker.commit import Work, commit_work
 from worker.conversation import Conversation
@@ -72,9 +71,17 @@ class Session:
         try:
             outcome = await self._guarded()
         finally:
-            if self._opened is not None:
-                self._opened.transcript.end(why=self._why, outcome=outcome.status if outcome else RELEASED)
+            self._close(outcome)
         return outcome
+
+    def _close(self, outcome: Outcome | None) -> None:
+        """Write the last line; a failure here changes nothing of what became of the task."""
+        if self._opened is None:
+            return
+        try:
+            self._opened.transcript.end(why=self._why, outcome=outcome.status if outcome else RELEASED)
+        except StateError as error:
+            logger.warning("transcript not ended", extra={"swarm_error": str(error)})
 
     async def _guarded(self) -> Outcome | None:
         try:
@@ -190,6 +197,7 @@ class Session:
                 self._task,
                 self._bench.agent,
                 self._bench.workspace,
+                self._bench.environ,
                 frozenset(self._talk.context.touched),
                 summary,
             )

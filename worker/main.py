@@ -15,6 +15,7 @@ from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
 from swarm.storage.layout import Layout
 from swarm.storage.team import Team, open_team
+from worker.agent_log import agent_log
 from worker.context.agent import AgentContext, current_agent
 from worker.model.choose import choose_model
 from worker.presence import Presence
@@ -32,21 +33,28 @@ async def run_teammate(spec: TeammateSpec, stop: asyncio.Event, hint: asyncio.Ev
     the agent's record; raises only when there is no such team, or when it is cancelled.
     """
     team = open_team(spec.root, spec.team, Settings().scaled(spec.time_scale), SystemClock())
-    mark = current_agent.set(_agent(spec))
-    presence = Presence(team, spec)
+    agent = agent_of(spec)
+    mark = current_agent.set(agent)
     try:
-        bench = make_workbench(spec, team)
-        return await Teammate(bench, presence, stop, hint or asyncio.Event()).run()
-    except SwarmError:
-        logger.exception("teammate not started")
-        presence.stopped(FAILED)
-        return FAILED
+        with agent_log(team.layout.log(spec.name), agent):
+            return await _live(spec, team, stop, hint or asyncio.Event())
     finally:
         current_agent.reset(mark)
         team.close()
 
 
-def _agent(spec: TeammateSpec) -> AgentContext:
+async def _live(spec: TeammateSpec, team: Team, stop: asyncio.Event, hint: asyncio.Event) -> str:
+    presence = Presence(team, spec)
+    try:
+        teammate = Teammate(make_workbench(spec, team), presence, stop, hint)
+    except SwarmError:
+        logger.exception("teammate not started")
+        presence.stopped(FAILED)
+        return FAILED
+    return await teammate.run()
+
+
+def agent_of(spec: TeammateSpec) -> AgentContext:
     return AgentContext(
         name=spec.name,
         team=spec.team,
@@ -63,7 +71,7 @@ def make_workbench(spec: TeammateSpec, team: Team) -> Workbench:
     workspace = os.path.realpath(spec.workspace)
     return Workbench(
         team=team,
-        agent=_agent(spec),
+        agent=agent_of(spec),
         workspace=workspace,
         environ=spec.environ,
         policy=_policy(spec, team, workspace),

@@ -5,12 +5,11 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from swarm.permissions.pipeline import decide
-
 from swarm.core.identity import RUNTIME
 from swarm.core.permission import PermissionRequest, Resolution, render_request, request_digest
 from swarm.core.times import format_time
 from swarm.permissions.calls import Call, Decision, Policy
+from swarm.permissions.pipeline import decide
 from swarm.permissions.rules import parse_rules
 from swarm.storage.team import Team
 from worker.context.agent import AgentContext

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from contextlib import suppress
 
 from swarm.core.identity import LEADER
 from swarm.core.message import idle_notification, shutdown_reply, task_report
@@ -16,7 +17,7 @@ from swarm.core.task import Task
 from swarm.core.times import format_time
 from swarm.errors import StateError, SwarmError
 from swarm.storage.mail import send
-from worker.claim import HeldClaim, Outcome
+from worker.claim import ClaimLostError, HeldClaim, Outcome
 from worker.engine import Session
 from worker.idle import idle_reason
 from worker.presence import Presence
@@ -44,6 +45,7 @@ class Teammate:
         self._stop = stop
         self._hint = hint
         self._resting = False
+        self._unsettled: HeldClaim | None = None
 
     async def run(self) -> str:
         """Live until asked to stop; return why it ended. Raises only when it is cancelled."""
@@ -66,6 +68,7 @@ class Teammate:
         while not self._stop.is_set():
             seen = self._mark()
             try:
+                self._settle()
                 if self._obey():
                     break
                 task = self._claim()
@@ -98,12 +101,22 @@ class Teammate:
 
     async def _work(self, task: Task) -> None:
         self._resting = False
-        session = Session(self._bench, HeldClaim(self._store, task), self._stop)
+        self._unsettled = HeldClaim(self._store, task)
+        session = Session(self._bench, self._unsettled, self._stop)
         self._presence.working(task.id, session.id)
         outcome = await session.run()
+        self._unsettled = None
         if outcome is not None:
             logger.info("task ended", extra={"swarm_task": task.id, "swarm_status": outcome.status})
             self._report(outcome)
+
+    def _settle(self) -> None:
+        """End an attempt whose end could not be written down; until then no other task is taken."""
+        if self._unsettled is None:
+            return
+        with suppress(ClaimLostError):
+            self._report(self._unsettled.end_attempt("its end could not be written to the team's files"))
+        self._unsettled = None
 
     def _report(self, outcome: Outcome) -> None:
         text = task_report(

@@ -174,6 +174,18 @@ async def test_a_commit_that_git_refuses_does_not_lose_the_work(make, isolated_h
     assert [line["what"] for line in team.lines("w1") if line["type"] == "note"] == ["hook"]
 
 
+async def test_files_outside_the_workspace_are_neither_listed_nor_committed(make, isolated_home) -> None:
+    make_repository(isolated_home / "work", {"a.py": "a = 1\n"})
+    outside = str(isolated_home / "outside.txt")
+    team = make(a_task({"calls": [write("b.py", "b = 1\n"), write(outside, "x")]}, {"say": "Done."}))
+
+    await team.session("w1")
+
+    result = team.task("job").result
+    assert result is not None
+    assert (result.files, bool(result.commit), result.not_checked) == (("b.py",), True, ())
+
+
 # Checks that fail
 
 
@@ -671,6 +683,22 @@ async def test_a_task_cancelled_meanwhile_is_left_alone(make) -> None:
     assert len(model.requests) == 1
     assert not (team.workspace / "checked").exists()
     assert (team.lines("w1")[-1]["why"], team.lines("w1")[-1]["outcome"]) == ("claim_lost", "released")
+
+
+async def test_a_task_that_somebody_else_has_by_now_is_left_to_them(make) -> None:
+    """Freed and claimed again while we were at it: in progress, but not ours any more."""
+    team = make(a_task({"say": "x"}), teammates=[{"name": "w1"}, {"name": "w2"}])
+    session = team.begin(team.bench("w1", FakeModel("Done.")))
+    claim = team.task("job").claim
+    assert claim is not None
+    team.team.tasks("w1").release("1", claim.token, "taken away")
+    team.team.tasks("w2").claim("w2", None, team.spec("w2").run_id)
+
+    assert await session.run() is None
+
+    assert (team.task("job").status, team.task("job").owner) == ("in_progress", "w2")
+    assert team.lines("w1")[-1]["why"] == "claim_lost"
+    assert not [line for line in team.lines("w1") if line["type"] == "assistant"]
 
 
 async def test_a_claim_lost_during_the_checks_commits_nothing(make, isolated_home) -> None:

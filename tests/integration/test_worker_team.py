@@ -12,10 +12,10 @@ from swarm.core.identity import LEADER, USER
 from swarm.core.message import parse_control, shutdown_request
 from swarm.core.task import NewTask, verified
 from swarm.core.times import format_time, parse_time
-from swarm.errors import StorageIOError
 from swarm.storage.syscalls import fault_hook
 from tests.support.live_team import LiveTeam, git, make_repository
 from worker.context.agent import current_agent
+from worker.main import run_teammate
 from worker.messages import final_text
 
 W1, W2 = {"name": "w1"}, {"name": "w2"}
@@ -173,6 +173,25 @@ async def test_a_waiting_teammate_says_for_what(make) -> None:
     await team.until(lambda: state(team, "w2") == ("idle", "finished", None))
 
 
+async def test_a_new_reason_to_wait_is_no_new_stretch(make) -> None:
+    gives_up = calls("TaskUpdate", taskId="1", status="failed", reason="impossible")
+    team = make(task("a", script=[WAITS_FOR_GO[0], gives_up], owner="w1"), task("b", "a", owner="w2"))
+    team.start("w1")
+    team.start("w2")
+    await team.until(lambda: state(team, "w2") == ("idle", "waiting_for_task", None))
+    before = team.team.agents.load("w2")
+
+    team.write("go", "")
+    await team.until(lambda: state(team, "w2") == ("idle", "no_task", None))
+
+    after = team.team.agents.load("w2")
+    assert before is not None
+    assert after is not None
+    assert after.since == before.since
+    assert after.on is None
+    assert kinds(team, "w2") == ["idle_notification"]
+
+
 async def test_nobody_holds_two_tasks_at_any_time(make) -> None:
     """Start, mail, an unblocked task and the periodic look may all come at the same moment."""
     script = [calls("Bash", command="true"), {"say": "Done."}]
@@ -296,6 +315,21 @@ async def test_teammates_in_one_process_never_see_each_others_identity(make) -> 
     assert current_agent.get(None) is token
 
 
+async def test_each_teammate_has_a_log_of_its_own(make) -> None:
+    team = make(task("a", owner="w1"), task("b", owner="w2"))
+    team.start("w1")
+    team.start("w2")
+    await team.until_finished()
+    await team.stop()
+
+    for name, task_id in (("w1", "1"), ("w2", "2")):
+        path = Path(team.team.layout.log(name))
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        claims = [line["swarm_task"] for line in lines if line["event"] == "task claimed"]
+        assert claims == [task_id]
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
 async def test_the_record_shows_signs_of_life_while_a_long_command_runs(make) -> None:
     team = make(task("a", script=WAITS_FOR_GO), teammates=[W1])
     team.start("w1")
@@ -345,5 +379,51 @@ async def test_a_disk_that_is_full_for_a_while_only_delays(make) -> None:
 
     assert len(refused) == 2
     assert team.task("a").status == "completed"
-    with pytest.raises(StorageIOError), fault_hook(lambda *_: (_ for _ in ()).throw(OSError(28, "full"))):
-        team.tasks()
+
+
+async def test_a_claim_whose_answer_was_lost_is_worked_on(make) -> None:
+    """The claim stands in the journal, the claimer got an error: nobody else would ever touch the task."""
+    team = make(task("a"), teammates=[W1])
+    refused: list[str] = []
+
+    def lost(name: str, path: str, size: int) -> None:
+        if path.endswith("/1.json") and name in ("write", "append") and not refused:
+            refused.append(path)
+            raise OSError(5, "Input/output error")
+
+    with fault_hook(lost):
+        team.start("w1")
+        await team.until_finished()
+
+    assert len(refused) == 1
+    assert team.task("a").status == "completed"
+    assert len(team.events("task_claimed")) == 1
+
+
+async def test_an_end_that_cannot_be_written_is_written_later(make) -> None:
+    """The task would stay with a teammate that does nothing any more."""
+    team = make(task("a"), teammates=[W1])
+    refused: list[str] = []
+
+    def full(name: str, path: str, size: int) -> None:
+        ends_something = path.endswith(".journal.jsonl") and name == "append" and len(refused) < 3
+        if ends_something and "task_claimed" in Path(team.team.layout.events).read_text():
+            refused.append(path)
+            raise OSError(28, "No space left on device")
+
+    with fault_hook(full):
+        team.start("w1")
+        await team.until_finished()
+
+    assert len(refused) == 3
+    assert (team.task("a").status, team.task("a").attempts) == ("completed", 1)
+    assert [one["status"] for one in reports_of(team, "w1")] == ["released", "completed"]
+
+
+async def test_identity_ends_with_the_teammate(make) -> None:
+    team = make(task("a"), teammates=[W1])
+    stop = asyncio.Event()
+    stop.set()
+
+    assert await run_teammate(team.spec("w1"), stop) == "asked"
+    assert current_agent.get(None) is None

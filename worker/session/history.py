@@ -24,8 +24,8 @@ def carried_mail(lines: Sequence[Line]) -> tuple[str, ...]:
     for line in reversed(lines):
         if line["type"] == "assistant":
             break
-        ids[:0] = [*line.get("carried", ()), *line.get("msg_ids", ())]
-    return tuple(dict.fromkeys(ids))
+        ids[:0] = line.get("msg_ids", ())
+    return tuple(ids)
 
 
 def mail_blocks(lines: Sequence[Line], ids: Sequence[str]) -> list[Block]:

@@ -189,7 +189,7 @@ async def test_the_end_of_the_task_ends_the_loop_after_the_whole_batch() -> None
 
 async def test_a_consumer_cannot_change_what_is_sent() -> None:
     """Views shorten and decorate what they show; the conversation must not notice."""
-    model = FakeModel(assistant_message("Looking.", CALL_1), "Done.")
+    model = FakeModel(assistant_message("Looking.", tool_use("t1", "Bash", {"command": "ls"})), "Done.")
     world = World(model)
 
     async def scribbling_tools(calls):
