@@ -47,6 +47,18 @@ def pid_file(tmp_path):
             os.kill(pid, signal.SIGKILL)
 
 
+@pytest.fixture
+def open_stdin():
+    """Our own input is a pipe that never ends: what a child would wait on if it got it."""
+    kept = os.dup(0)
+    read_end, write_end = os.pipe()
+    os.dup2(read_end, 0)
+    yield
+    os.dup2(kept, 0)
+    for descriptor in (kept, read_end, write_end):
+        os.close(descriptor)
+
+
 async def test_output_and_exit_code_come_back_in_order():
     """Errors and output are one text, as on a terminal."""
     result = await shell("echo out; echo err >&2; echo again; exit 3")
@@ -85,7 +97,7 @@ async def test_error_messages_speak_of_bash_not_of_our_start():
         "read x < /dev/tty",
     ],
 )
-async def test_a_command_that_reads_gets_end_of_file(command):
+async def test_a_command_that_reads_gets_end_of_file(command, open_stdin):
     """Nobody types: waiting for input would last until the time limit."""
     result = await shell(command)
 
