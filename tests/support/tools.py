@@ -19,7 +19,7 @@ from swarm.testing.clock import FakeClock
 from swarm.testing.wait import eventually
 from worker.context.agent import AgentContext
 from worker.messages import Block, tool_use
-from worker.tools.contract import Tool, ToolContext
+from worker.tools.contract import MayRead, Tool, ToolContext
 from worker.tools.executor import execute
 from worker.tools.registry import built_in_tools
 from worker.tools.tracking import ProcessTracker
@@ -44,6 +44,14 @@ def make_team(root: Path, workspace: Path, settings: Settings = SETTINGS) -> Tea
     return team
 
 
+def fake_ripgrep(folder: Path, script: str) -> str:
+    """Return the path of a program to take the place of rg."""
+    program = folder / "rg"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return str(program)
+
+
 class ToolBench:
     """One agent's session: `call` and `turn` play what a model would send, and keep what came back."""
 
@@ -55,6 +63,7 @@ class ToolBench:
         self.tools: tuple[Tool[Any], ...] = built_in_tools(team.settings)
         self.heard: list[tuple[Block, float, str | None]] = []
         self.gate = allow
+        self.may_read: MayRead | None = None
         self._ids = itertools.count(1)
         team.agents.save(
             AgentRecord(
@@ -80,6 +89,7 @@ class ToolBench:
             environ={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]},
             results_dir=self.team.layout.tool_results(self.name),
             track=ProcessTracker(self.team.agents, self.name, self.team.clock),
+            denied_reads=lambda: self.may_read,
         )
 
     def add_task(self, subject: str, **fields: Any) -> Task:

@@ -72,7 +72,7 @@ class Bash(Tool[BashInput]):
             "preview here.\n\n"
             "Several commands: independent ones as several calls in one message; dependent ones in one "
             "call joined by `&&`, so that a failure stops the rest; `;` only when a failure does not "
-            "matter. Do not separate commands by line breaks.\n"
+            "matter. Do not separate commands by line breaks: a failure between them passes unseen.\n"
             "- No `sleep` between commands that can run at once, and no loop that sleeps and tries "
             "again: find the cause instead. If waiting cannot be avoided, 1 to 5 seconds.\n\n"
             "Git, unless your task asks for exactly that:\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import ClassVar, Generic, Literal, TypeVar
 
@@ -42,6 +42,9 @@ class Ending(Value):
     text: str
 
 
+MayRead = Callable[[str], bool]
+"""Tells of an absolute path whether no rule denies reading it."""
+
 current_call: ContextVar[str] = ContextVar("swarm_current_call")
 """Id of the tool call that runs in this asyncio task."""
 
@@ -63,6 +66,7 @@ class ToolContext:
         results_dir: str,
         track: ProcessTracker,
         read_state: ReadState | None = None,
+        denied_reads: Callable[[], MayRead | None] | None = None,
     ) -> None:
         self.agent = agent
         self.cwd = cwd
@@ -75,8 +79,13 @@ class ToolContext:
         self.results_dir = results_dir
         self.track = track
         self.read_state = ReadState() if read_state is None else read_state
+        self._denied_reads = denied_reads
         self.touched: set[str] = set()
         self.ending: Ending | None = None
+
+    def may_read(self) -> MayRead | None:
+        """Return what tells which files a search may show, by the rules of this moment; None: all."""
+        return None if self._denied_reads is None else self._denied_reads()
 
 
 class Tool(ABC, Generic[InputT]):

@@ -15,7 +15,7 @@ from swarm.values import Value
 from worker.tools.text_files import REPLACEMENT, line_end_of
 
 _LINE_END = re.compile(r"(\r\n|\n|\r)")
-_NUMBERED = re.compile(r"^\s*\d+\t", re.MULTILINE)
+_NUMBERED = re.compile(r"^ *\d+\t", re.MULTILINE)
 _PLACES_NAMED = 10
 
 

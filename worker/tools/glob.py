@@ -10,7 +10,7 @@ from pydantic import Field
 
 from swarm.permissions.calls import PathUse
 from swarm.settings import Settings
-from worker.tools.contract import Tool, ToolContext, ToolInput, ToolOutput
+from worker.tools.contract import MayRead, Tool, ToolContext, ToolInput, ToolOutput
 from worker.tools.glob_patterns import compile_glob, split_absolute, wants_hidden
 from worker.tools.paths import fault_of_path, printable, resolve, shown
 from worker.tools.ripgrep import NOT_FOUND, VERSION_CONTROL, Found, excluded, find_ripgrep, run_ripgrep
@@ -82,7 +82,7 @@ class Glob(Tool[GlobInput]):
         found = await run_ripgrep(program, arguments, folder, context.environ, timeout)
         if found.errors and not found.output:
             return ToolOutput(text=found.errors, is_error=True)
-        paths = await asyncio.to_thread(_newest_first, found, folder, compile_glob(pattern))
+        paths = await asyncio.to_thread(_find_paths, found, folder, compile_glob(pattern), context.may_read())
         return ToolOutput(text=_render([shown(path, context.cwd) for path in paths], found, context.settings))
 
 
@@ -93,10 +93,12 @@ def _where(given: GlobInput, context: ToolContext) -> tuple[str, str]:
     return resolve(given.path or "", context.cwd).rstrip("/") or "/", given.pattern
 
 
-def _newest_first(found: Found, folder: str, wanted: re.Pattern[str]) -> list[str]:
+def _find_paths(found: Found, folder: str, wanted: re.Pattern[str], may_read: MayRead | None) -> list[str]:
+    """Return the paths that fit and may be read, the newest first."""
     names = [os.fsdecode(name) for name in found.output.split(b"\0") if name]
-    dated = [(_modified(os.path.join(folder, name)), name) for name in names if wanted.fullmatch(name)]
-    return [os.path.join(folder, name) for _, name in sorted(dated, key=lambda one: (-one[0], one[1]))]
+    paths = [os.path.join(folder, name) for name in names if wanted.fullmatch(name)]
+    readable = [path for path in paths if may_read is None or may_read(path)]
+    return sorted(readable, key=lambda path: (-_modified(path), path))
 
 
 def _modified(path: str) -> int:

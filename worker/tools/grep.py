@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
 from typing import Literal
 
 from pydantic import Field
@@ -16,6 +18,7 @@ from worker.tools.ripgrep import NOT_FOUND, VERSION_CONTROL, Found, excluded, fi
 NOTHING = "No matches found"
 _COLUMNS_MAX = 500
 _FAILED = 2
+_NUMBERED = re.compile(rb"\d+([:-])")
 
 
 class GrepInput(ToolInput):
@@ -106,7 +109,8 @@ class Grep(Tool[GrepInput]):
         found = await run_ripgrep(program, arguments, context.cwd, context.environ, timeout)
         if found.exit_code == _FAILED and found.errors and not found.output:
             return ToolOutput(text=found.errors, is_error=True)
-        return ToolOutput(text=_render(given, found, context.settings))
+        entries = await asyncio.to_thread(_entries, given, found, context)
+        return ToolOutput(text=_page(given, entries, found, context.settings))
 
 
 def _target(given: GrepInput, cwd: str) -> list[str]:
@@ -116,7 +120,15 @@ def _target(given: GrepInput, cwd: str) -> list[str]:
 
 
 def _options(given: GrepInput) -> list[str]:
-    options = ["--no-heading", "--with-filename", "--no-messages", "--sort=path", "--crlf", "--hidden"]
+    options = [
+        "--no-heading",
+        "--with-filename",
+        "--null",
+        "--no-messages",
+        "--sort=path",
+        "--crlf",
+        "--hidden",
+    ]
     options += [*excluded(*VERSION_CONTROL), f"--max-columns={_COLUMNS_MAX}", "--max-columns-preview"]
     options += [f"--glob={given.glob}"] * (given.glob is not None)
     options += [f"--type={given.type}"] * (given.type is not None)
@@ -132,13 +144,29 @@ def _mode_options(given: GrepInput) -> list[str]:
         return ["--count"]
     counts = {"--context": given.around, "--after-context": given.after, "--before-context": given.before}
     context = [f"{name}={count}" for name, count in counts.items() if count is not None]
-    return [*context, "--line-number" if given.line_numbers else "--no-line-number"]
+    return [*context, "--line-number"]
 
 
-def _render(given: GrepInput, found: Found, settings: Settings) -> str:
-    entries = found.output.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
-    if entries[-1] == "":
-        entries.pop()
+def _entries(given: GrepInput, found: Found, context: ToolContext) -> list[str]:
+    """Return what rg found, entry by entry, without files that may not be read."""
+    end = b"\0" if given.output_mode == "files_with_matches" else b"\n"
+    lines = [line.removesuffix(b"\r").partition(b"\0") for line in found.output.removesuffix(end).split(end)]
+    paths = {os.fsdecode(path): path for path, _, _ in lines}
+    may_read = context.may_read()
+    hidden = {raw for path, raw in paths.items() if may_read and not may_read(resolve(path, context.cwd))}
+    shown = [(path, rest) for path, _, rest in lines if path not in hidden and path]
+    return [_entry(given, path, rest).decode("utf-8", "replace") for path, rest in shown]
+
+
+def _entry(given: GrepInput, path: bytes, rest: bytes) -> bytes:
+    """Return an entry as grep prints it: `:` after path and number of a match, `-` of lines around it."""
+    line = _NUMBERED.match(rest) if given.output_mode == "content" else None
+    if line is None:
+        return path + b":" + rest if rest else path
+    return path + line[1] + (line.group() if given.line_numbers else b"") + rest[line.end() :]
+
+
+def _page(given: GrepInput, entries: list[str], found: Found, settings: Settings) -> str:
     limit = settings.grep_head_limit if given.head_limit is None else given.head_limit
     end = given.offset + limit if limit else len(entries)
     page = entries[given.offset : end]

@@ -81,10 +81,10 @@ class TaskUpdate(Tool[TaskUpdateInput]):
         return (
             "Changes a task: ends your own, or corrects wording, owner and dependencies.\n"
             "- `status` completed ends your task and runs its checks; say it only when all of it is done "
-            "and checked, because other tasks start from your word. Is a test red or a part missing, go "
-            "on working. A final message without tool calls does the same.\n"
+            "and checked, because other tasks start from your word. If a test fails or a part is missing, "
+            "keep working. A final message without tool calls does the same.\n"
             "- `status` failed with a `reason` ends it for good when it cannot be done: tasks that wait "
-            "for it stay blocked. Is something in the way that somebody else can clear, use TaskCreate or "
+            "for it stay blocked. If something is in the way that somebody else can clear, use TaskCreate or "
             "SendMessage first.\n"
             "- Only your own task's status can be set, once: the runtime hands out tasks, so nobody "
             "claims or returns them here.\n"

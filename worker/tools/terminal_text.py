@@ -12,10 +12,13 @@ _ESCAPES = re.compile(
     r"|\x1b[ -/]*[0-~]"
 )
 _OVERSTRUCK = re.compile(r"[^\n\x08]\x08")
-_OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\n])")
 
 
 def screen_text(output: str) -> str:
     """Return the text without escapes and invisible characters; of a progress line, its last state."""
-    text = _ESCAPES.sub("", output).replace("\r\n", "\n")
-    return clean(_OVERWRITTEN.sub("", _OVERSTRUCK.sub("", text)))
+    text = _OVERSTRUCK.sub("", _ESCAPES.sub("", output))
+    return clean("\n".join(_last_state(line) for line in text.split("\n")))
+
+
+def _last_state(line: str) -> str:
+    return line.rstrip("\r").rpartition("\r")[2]

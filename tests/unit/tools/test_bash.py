@@ -217,7 +217,7 @@ def test_segments_know_their_operators() -> None:
         ("\x1b(Bx\x1b=y", "xy"),
         ("10%\r50%\r100%\n", "100%\n"),
         ("a\r\nb\r\n", "a\nb\n"),
-        ("done\r", "done\n"),
+        ("done\r", "done"),
         ("N\x08NA\x08A", "NA"),
         ("a\u202eb\ufeffc\x00d", "abcd"),
         ("日本 é 🎉\t.", "日本 é 🎉\t."),
@@ -225,3 +225,8 @@ def test_segments_know_their_operators() -> None:
 )
 def test_what_a_screen_would_show(raw: str, shown: str) -> None:
     assert screen_text(raw) == shown
+
+
+def test_a_long_line_costs_no_more_than_its_length() -> None:
+    """Commands print megabytes on one line: minified files, dumps, dots of a test run."""
+    assert len(screen_text("x" * 2_000_000)) == 2_000_000

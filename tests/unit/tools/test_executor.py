@@ -378,6 +378,13 @@ class TestBudgetOfATurn:
 
         assert self.sizes(bench, results) == [True, True, 6_000, 1_000]
 
+    async def test_held_results_are_told_in_the_order_of_the_calls(self, bench: ToolBench) -> None:
+        calls = [bench.use("Probe", size=n) for n in (4_000, 9_000, 5_000)]
+
+        await bench.turn(*calls)
+
+        assert [block["tool_use_id"] for block, _, _ in bench.heard] == [call["id"] for call in calls]
+
     async def test_what_fits_stays(self, bench: ToolBench) -> None:
         results = await bench.turn(*(bench.use("Probe", size=n) for n in (3_000, 7_000)))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from swarm.testing.wait import wait_until
-from tests.support.tools import SETTINGS, ToolBench, make_team
+from tests.support.tools import SETTINGS, ToolBench, fake_ripgrep, make_team
 from worker.tools import glob, ripgrep
 from worker.tools.glob_patterns import compile_glob, split_absolute, wants_hidden
 
@@ -155,13 +155,6 @@ async def test_without_ripgrep_the_model_is_told(
     assert "ripgrep (rg) is not installed" in await bench.error(tool, pattern="x")
 
 
-def fake_ripgrep(folder: Path, script: str) -> str:
-    program = folder / "rg"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
-    return str(program)
-
-
 async def test_a_search_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was found until then is shown, and the program is gone."""
     work = tmp_path / "work"
@@ -193,3 +186,10 @@ async def test_errors_of_the_program_are_shown(
     monkeypatch.setattr(glob, "find_ripgrep", lambda: broken)
 
     assert await bench.error("Glob", pattern="*") == "rg: it broke"
+
+
+async def test_files_that_may_not_be_read_are_not_listed(bench: ToolBench, workspace: Path) -> None:
+    plant(workspace, "a.py", "secret.py")
+    bench.may_read = lambda path: path != str(workspace / "secret.py")
+
+    assert await bench.ok("Glob", pattern="*.py") == "a.py"

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.tools import SETTINGS, ToolBench, make_team
+from tests.support.tools import ToolBench, fake_ripgrep
+from worker.tools import grep
 
 FILES = {
     "a.py": "def one():\n    return 1\n\ndef two():\n    return 2\n",
@@ -132,10 +133,33 @@ async def test_nobody_s_configuration_changes_the_search(bench: ToolBench, works
     assert await bench.ok("Grep", pattern="two") == "a.py"
 
 
-async def test_time_limit(tmp_path: Path) -> None:
-    work = tmp_path / "timed"
-    bench = ToolBench(
-        make_team(tmp_path / "root2", work, SETTINGS.replace(grep_timeout_seconds=0.0001)), work
-    )
+async def test_time_limit(bench: ToolBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found until then is worth more than nothing."""
+    bench.context.settings = bench.context.settings.replace(grep_timeout_seconds=0.3)
+    slow = fake_ripgrep(tmp_path, 'printf "a.py\\0"; exec sleep 60')
+    monkeypatch.setattr(grep, "find_ripgrep", lambda: slow)
 
-    assert "the search was ended after" in await bench.ok("Grep", pattern="x")
+    text = await bench.ok("Grep", pattern="x")
+
+    assert text == "a.py\n[the search was ended after 0.3 s; there may be more matches.]"
+
+
+@pytest.mark.parametrize("mode", ["content", "files_with_matches", "count"])
+async def test_files_that_may_not_be_read_are_not_shown(bench: ToolBench, mode: str) -> None:
+    """A rule that denies reading a file must hold for searching in it, too."""
+    secret = str(bench.workspace / "src" / "b.py")
+    bench.may_read = lambda path: path != secret
+
+    text = await bench.ok("Grep", pattern="one", output_mode=mode)
+
+    assert "src/c.js" in text
+    assert "b.py" not in text
+    assert await bench.ok("Grep", pattern="one", path="src/b.py", output_mode=mode) == "No matches found"
+
+
+async def test_lines_around_several_matches_are_kept_apart(bench: ToolBench, workspace: Path) -> None:
+    (workspace / "f").write_text("1-a\nhit\n2:b\nx\nx\nhit\n")
+
+    text = await bench.ok("Grep", pattern="hit", path="f", output_mode="content", B=1, n=False)
+
+    assert text == "f-1-a\nf:hit\n--\nf-x\nf:hit"

@@ -154,6 +154,8 @@ class TestEndingTheOwnTask:
         team.tasks("user").retry(task.id)
 
         assert "stale_token" in await bench.error("TaskUpdate", taskId=task.id, status="completed")
+        team.tasks("builder-2").claim("builder-2", None, "k3v9qd7m.builder-2.1", task.id)
+        assert "stale_token" in await bench.error("TaskUpdate", taskId=task.id, status="completed")
         assert bench.context.ending is None
 
 
