@@ -188,6 +188,17 @@ def test_a_loop_is_named_from_its_new_edge(journal: Journaled) -> None:
     assert journal.table.cycle_with("1", "3") is None
 
 
+def test_counts_tell_ready_from_blocked(journal: Journaled) -> None:
+    for blockers in ((), (), (), ("1",), ("1",)):
+        journal.add(blocked_by=blockers)
+    journal.claim("w1", "2")
+    journal.write(operations.cancel(journal.table, "3", "no"))
+
+    assert journal.table.counts() == {
+        "pending": 3, "ready": 1, "blocked": 2, "in_progress": 1, "completed": 0, "failed": 0, "cancelled": 1,
+    }  # fmt: skip
+
+
 def test_a_planted_loop_hangs_nobody() -> None:
     table = TaskTable("demo")
     for task_id, blocker in (("1", "2"), ("2", "1")):
