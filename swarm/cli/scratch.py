@@ -27,7 +27,7 @@ def examples_dir() -> Path:
 
 
 def make_scratch(example: Path) -> Path:
-    """Copy an example into a new temporary folder, which stays, so that a person can look at what came out."""
+    """Copy an example into a new temporary folder, which stays: a person may look at what came out."""
     try:
         scratch = Path(tempfile.mkdtemp(prefix="swarm-demo-"))
         shutil.copytree(
@@ -45,7 +45,6 @@ def make_scratch(example: Path) -> Path:
 
 
 def _make_repository(folder: Path) -> None:
-    (folder / ".gitignore").write_text("__pycache__/\n", encoding="utf-8")
     commit = (*_IDENTITY, "commit", "-q", "-m", "The package as it was")
     for words in (("init", "-q"), ("add", "-A"), commit):
         subprocess.run(["git", *words], cwd=folder, check=True, stdin=subprocess.DEVNULL, capture_output=True)
