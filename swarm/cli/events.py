@@ -39,6 +39,7 @@ _SAYINGS = {
     "permission_requested": "asked for permission",
     "permission_resolved": "answered a permission request",
 }
+_FACT_CHARS = 120
 _BAD = frozenset({"task_failed", "verify_failed", "agent_died", "agent_stalled", "agent_orphaned"})
 _GOOD = frozenset({"task_completed", "verify_passed"})
 
@@ -70,7 +71,9 @@ def _saying(event: Event) -> str:
 
 
 def _fact(key: str, value: object) -> str:
-    return str(value) if key in {"subject", "summary", "reason"} else f"{key.replace('_', ' ')} {value}"
+    text = str(value)
+    shown = text if len(text) <= _FACT_CHARS else text[:_FACT_CHARS] + "…"
+    return shown if key in {"subject", "summary", "reason"} else f"{key.replace('_', ' ')} {shown}"
 
 
 def _printer(team: Team, io: Io) -> Callable[[], None]:

@@ -34,6 +34,7 @@ def logs(args: Mapping[str, Any], io: Io) -> int:
 def _printer(team: Team, name: str, io: Io) -> Callable[[], bool]:
     """Return a function that prints what came since its last call and tells whether there was anything."""
     positions: dict[str, int] = {}
+    page = _Page(io)
 
     def print_new() -> bool:
         transcript = team.layout.transcript(name)
@@ -41,79 +42,84 @@ def _printer(team: Team, name: str, io: Io) -> Callable[[], bool]:
         start = positions.get(path, 0)
         for offset, raw in read_lines(path, start):
             positions[path] = offset + len(raw) + 1
-            for line in _shown(raw, io) if path == transcript else (printable(raw.decode(errors="replace")),):
+            for line in page.shown(raw) if path == transcript else (printable(raw.decode(errors="replace")),):
                 io.print(line)
         return positions.get(path, 0) > start
 
     return print_new
 
 
-def _shown(raw: bytes, io: Io) -> Iterator[str]:
-    """Yield the lines that one transcript line is shown as; one that does not parse is passed over."""
-    try:
-        line = json.loads(raw)
-        kind, when = line["type"], local_time(line["time"])
-        yield from _RENDERERS[kind](line, when, io)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return
+class _Page:
+    """A transcript's lines as a person reads them; it knows which tool each result belongs to."""
+
+    def __init__(self, io: Io) -> None:
+        self._io = io
+        self._tools: dict[str, str] = {}
+        self._renderers = {
+            "start": self._start,
+            "user": self._user,
+            "assistant": self._assistant,
+            "result": self._result,
+            "note": self._note,
+            "end": self._end,
+        }
+
+    def shown(self, raw: bytes) -> list[str]:
+        """Return the lines that one transcript line is shown as; none if it cannot be understood."""
+        try:
+            line = json.loads(raw)
+            return list(self._renderers[line["type"]](line, local_time(line["time"])))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return []
+
+    def _start(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
+        task = f"task {line['task']}, " if line.get("task") else ""
+        about = f"{task}session {line['session']} ({line['cause']}, model {line['model']})"
+        yield self._paint(printable(f"{when}  == {about}"), "bold")
+
+    def _user(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
+        lines = printable_lines("\n".join(_texts(line["message"]["content"]))).split("\n")
+        if len(lines) > _PROMPT_LINES:
+            lines = [*lines[:_PROMPT_LINES], f"... {len(lines) - _PROMPT_LINES} more lines"]
+        for number, shown in enumerate(lines):
+            yield self._paint(f"{when if number == 0 else ' ' * len(when)}  > {shown}", "dim")
+
+    def _assistant(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
+        content = line["message"]["content"]
+        for text in _texts(content):
+            first, *others = printable_lines(text).split("\n")
+            yield f"{when}  {first}"
+            yield from (f"{' ' * len(when)}  {other}" for other in others)
+        for block in content if isinstance(content, list) else ():
+            if block.get("type") == "tool_use":
+                self._tools[block["id"]] = block["name"]
+                yield self._paint(f"{when}  * {_call(block)}", "cyan")
+
+    def _result(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
+        block = line["block"]
+        tool = self._tools.get(block["tool_use_id"], "result")
+        failed = bool(block.get("is_error"))
+        said = _telling_line("\n".join(_texts(block.get("content") or "")))
+        label = f"{tool} failed" if failed else tool
+        shown = printable(f"{when}    {label}: {said} [{line['elapsed_seconds']:.1f}s]")
+        yield self._paint(shown, "red" if failed else "dim")
+
+    def _note(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
+        yield self._paint(f"{when}  ! {printable(line['what'])}: {printable(line['text'])}", "yellow")
+
+    def _end(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
+        yield self._paint(printable(f"{when}  == {line['outcome']} ({line['why']})"), "bold")
+
+    def _paint(self, text: str, style: str) -> str:
+        return paint(text, style, enabled=self._io.color)
 
 
-def _start(line: Mapping[str, Any], when: str, io: Io) -> Iterator[str]:
-    task = f"task {line['task']}, " if line.get("task") else ""
-    yield paint(
-        printable(f"{when}  == {task}session {line['session']} ({line['cause']}, model {line['model']})"),
-        "bold",
-        enabled=io.color,
-    )
-
-
-def _user(line: Mapping[str, Any], when: str, io: Io) -> Iterator[str]:
-    text = "\n".join(_texts(line["message"]["content"]))
-    lines = printable_lines(text).split("\n")
-    if len(lines) > _PROMPT_LINES:
-        lines = [*lines[:_PROMPT_LINES], f"... {len(lines) - _PROMPT_LINES} more lines"]
-    for number, shown in enumerate(lines):
-        yield paint(f"{when if number == 0 else ' ' * len(when)}  > {shown}", "dim", enabled=io.color)
-
-
-def _assistant(line: Mapping[str, Any], when: str, io: Io) -> Iterator[str]:
-    content = line["message"]["content"]
-    for text in _texts(content):
-        first, *others = printable_lines(text).split("\n")
-        yield f"{when}  {first}"
-        yield from (f"{' ' * len(when)}  {other}" for other in others)
-    for block in content if isinstance(content, list) else ():
-        if block.get("type") == "tool_use":
-            yield paint(f"{when}  * {_call(block)}", "cyan", enabled=io.color)
-
-
-def _result(line: Mapping[str, Any], when: str, io: Io) -> Iterator[str]:
-    block = line["block"]
-    text = "\n".join(_texts(block.get("content") or ""))
-    first, *others = text.strip("\n").split("\n")
-    more = f" (+{len(others)} lines)" if others else ""
-    failed = bool(block.get("is_error"))
-    mark = "error: " if failed else ""
-    shown = printable(f"{when}    {mark}{_shortened(first)}{more} [{line['elapsed_seconds']:.1f}s]")
-    yield paint(shown, "red" if failed else "dim", enabled=io.color)
-
-
-def _note(line: Mapping[str, Any], when: str, io: Io) -> Iterator[str]:
-    yield paint(f"{when}  ! {printable(line['what'])}: {printable(line['text'])}", "yellow", enabled=io.color)
-
-
-def _end(line: Mapping[str, Any], when: str, io: Io) -> Iterator[str]:
-    yield paint(printable(f"{when}  == {line['outcome']} ({line['why']})"), "bold", enabled=io.color)
-
-
-_RENDERERS: dict[str, Callable[[Mapping[str, Any], str, Io], Iterator[str]]] = {
-    "start": _start,
-    "user": _user,
-    "assistant": _assistant,
-    "result": _result,
-    "note": _note,
-    "end": _end,
-}
+def _telling_line(text: str) -> str:
+    """Return the first line that says something, and how many others there are."""
+    lines = text.strip("\n").split("\n")
+    first = next((line for line in lines if any(map(str.isalnum, line))), lines[0])
+    more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
+    return _shortened(" ".join(first.split())) + more
 
 
 def _texts(content: Any) -> list[str]:

@@ -27,6 +27,7 @@ _SHOWN = (
     "msg_id",
     "acked_at",
 )
+_WORDS = {"taskId": "task", "idleReason": "reason", "requestId": "request"}
 _NOT_READING = frozenset({"stopped", "dead"})
 
 
@@ -135,5 +136,15 @@ def _readable(message: Message) -> str:
     if control is None or not may_send(control["type"], message.sender, message.to):
         return message.text
     words = control["type"].removeprefix("swarm.").replace("_", " ")
-    facts = [f"{key}: {value}" for key, value in control.items() if key not in {"type", "from", "timestamp"}]
+    facts = [
+        f"{_WORDS.get(key, key)}: {_fact(value)}" for key, value in control.items() if _tells(key, value)
+    ]
     return f"[{words}] {', '.join(facts)}".rstrip()
+
+
+def _tells(key: str, value: object) -> bool:
+    return key not in {"type", "from", "timestamp"} and value not in (None, "", [])
+
+
+def _fact(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -13,6 +13,9 @@ import pytest
 
 from swarm.cli.entry import execute
 from swarm.cli.session import Io
+from swarm.settings import Settings
+from swarm.storage.clock import SystemClock
+from swarm.storage.team import Team, open_team
 from swarm.values import Value
 
 
@@ -61,3 +64,14 @@ def demo(swarm: Swarm, tmp_path: Path) -> Swarm:
     made = swarm("team", "create", "demo", "--workspace", str(tmp_path))
     assert made.code == 0, made.err
     return swarm
+
+
+@pytest.fixture
+def team(demo: Swarm) -> Team:
+    """The files of that team, with two teammates on its roster."""
+    from tests.unit.cli.steps import with_members
+
+    with_members(
+        demo, {"name": "w1", "model": "scripted", "swarm": {"permission_mode": "default"}}, {"name": "w2"}
+    )
+    return open_team(os.environ["CLAUDE_CONFIG_DIR"], "demo", Settings(), SystemClock())

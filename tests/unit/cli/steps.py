@@ -7,6 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from swarm.core.agent import AgentRecord
+from swarm.core.times import format_time
+from swarm.storage import processes
+from swarm.storage.clock import SystemClock
 from tests.unit.cli.conftest import Swarm
 
 
@@ -35,3 +39,23 @@ def with_members(swarm: Swarm, *members: dict[str, Any]) -> None:
         for m in members
     ]
     path.write_text(json.dumps(roster))
+
+
+def a_record(
+    name: str, state: str = "working", *, pid: int | None = None, silent: float = 0.0, **more: Any
+) -> AgentRecord:
+    clock = SystemClock()
+    return AgentRecord(
+        name=name,
+        run_id=f"k3v9qd7m.{name}.1",
+        backend="in-process",
+        state=state,
+        since=format_time(clock.now() - 125),
+        host=processes.host(),
+        boot_id=processes.boot_id(),
+        pid_ns=processes.pid_ns(),
+        pid=pid or os.getpid(),
+        start_ticks=processes.start_ticks(pid or os.getpid()) or 1,
+        heartbeat=format_time(clock.now() - silent),
+        **more,
+    )

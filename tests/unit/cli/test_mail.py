@@ -150,11 +150,14 @@ def test_no_mail_is_said_on_stderr(pair: Swarm) -> None:
 
 def test_a_report_is_put_in_words(pair: Swarm) -> None:
     """The same text from somebody who may not send it is shown as it is."""
-    report = task_report("7", "completed", "all done", None, ["9"], "2026-11-30T12:00:00.000Z")
+    report = task_report("7", "completed", "all done", None, ["9", "10"], "2026-11-30T12:00:00.000Z")
     pair("send", "team-lead", report, "--as", "w1")
     pair("send", "w2", report, "--as", "w1")
 
-    assert "[task report] taskId: 7, status: completed, summary: all done" in pair("mail", "team-lead").out
+    assert (
+        "[task report] task: 7, status: completed, summary: all done, unblocked: 9, 10\n"
+        in pair("mail", "team-lead").out
+    )
     assert '"swarm.task_report"' in pair("mail", "w2").out
 
 

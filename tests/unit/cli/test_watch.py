@@ -8,45 +8,12 @@ from typing import Any
 
 import pytest
 
-from swarm.core.agent import AgentRecord
-from swarm.core.times import format_time
-from swarm.settings import Settings
-from swarm.storage import processes
-from swarm.storage.clock import SystemClock
-from swarm.storage.team import Team, open_team
+from swarm.storage.team import Team
 from tests.unit.cli.conftest import Swarm
-from tests.unit.cli.steps import add, claimed, with_members
+from tests.unit.cli.steps import a_record, add, claimed
 from tests.unit.cli.test_mail import interrupted_after
 
 GONE_PID = 2**22 + 1
-
-
-@pytest.fixture
-def team(demo: Swarm) -> Team:
-    with_members(
-        demo, {"name": "w1", "model": "scripted", "swarm": {"permission_mode": "default"}}, {"name": "w2"}
-    )
-    return open_team(os.environ["CLAUDE_CONFIG_DIR"], "demo", Settings(), SystemClock())
-
-
-def a_record(
-    name: str, state: str = "working", *, pid: int | None = None, silent: float = 0.0, **more: Any
-) -> AgentRecord:
-    clock = SystemClock()
-    return AgentRecord(
-        name=name,
-        run_id=f"k3v9qd7m.{name}.1",
-        backend="in-process",
-        state=state,
-        since=format_time(clock.now() - 125),
-        host=processes.host(),
-        boot_id=processes.boot_id(),
-        pid_ns=processes.pid_ns(),
-        pid=pid or os.getpid(),
-        start_ticks=processes.start_ticks(pid or os.getpid()) or 1,
-        heartbeat=format_time(clock.now() - silent),
-        **more,
-    )
 
 
 def agents(swarm: Swarm) -> Any:
@@ -225,11 +192,17 @@ TRANSCRIPT = [
             {"type": "tool_use", "id": "t3", "name": "Bare", "input": {}},
         ),
     ),
-    line("result", block={"type": "tool_result", "content": "4 passed\nin 1s"}, elapsed_seconds=6.61),
-    line("result", block={"content": [{"type": "text", "text": "no"}], "is_error": True}, elapsed_seconds=0),
+    line("result", block={"tool_use_id": "t1", "content": "----\n4\tpassed\nin 1s"}, elapsed_seconds=6.61),
+    line(
+        "result",
+        block={"tool_use_id": "t2", "content": [{"type": "text", "text": "no"}], "is_error": True},
+        elapsed_seconds=0,
+    ),
+    line("result", block={"tool_use_id": "t9", "content": ""}, elapsed_seconds=0),
     "rubbish\n",
     line("result"),
     line("unheard_of"),
+    line("paint"),
     line("note", what="verify_failed", text="exit 1"),
     line("end", why="end_turn", outcome="completed"),
 ]
@@ -242,8 +215,9 @@ SHOWN = [
     "* Bash pytest -q\\n && true",
     '* Odd {"x": 1}',
     "* Bare",
-    "  4 passed (+1 lines) [6.6s]",
-    "  error: no [0.0s]",
+    "  Bash: 4 passed (+2 lines) [6.6s]",
+    "  Odd failed: no [0.0s]",
+    "  result:  [0.0s]",
     "! verify_failed: exit 1",
     "== completed (end_turn)",
 ]
