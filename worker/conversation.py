@@ -55,13 +55,13 @@ class Conversation:
         self._mail = MailReader(team.inbox(agent.name), agent.name, mail_given(self._earlier))
         self._carried: list[Block] = []
         self.model = bench.model_for(self._task, session)
+        self._gate = PermissionGate(team, agent, bench.policy, self._task.id)
         self.context = self._tool_context()
         self.transcript = Transcript(
             path, team.clock, session=session, run_id=agent.run_id, task=self._task.id
         )
         self._system = system_prompt(agent, team.roster.load().names(), bench.workspace)
         self._tools = schemas(bench.tools)
-        self._gate = PermissionGate(team, agent, bench.policy, self._task.id)
 
     def _tool_context(self) -> ToolContext:
         team, agent = self._bench.team, self._bench.agent
@@ -76,6 +76,7 @@ class Conversation:
             environ=self._bench.environment_of(self._task.id),
             results_dir=team.layout.tool_results(agent.name),
             track=ProcessTracker(team.agents, agent.name, team.clock),
+            denied_reads=self._gate.denied_reads,
         )
 
     async def begin(self) -> Terminal:
@@ -103,7 +104,7 @@ class Conversation:
     async def _open(self) -> Terminal:
         table = self._bench.team.tasks(self._bench.agent.name).table()
         blockers = [found for one in self._task.blocked_by if (found := table.find(one)) is not None]
-        first = opening(self._task, blockers)
+        first = opening(self._bench.agent, self._task, blockers)
         self.transcript.user(first)
         return await self._play([first])
 

@@ -8,12 +8,12 @@ from typing import Any
 from swarm.core.identity import RUNTIME
 from swarm.core.permission import PermissionRequest, Resolution, render_request, request_digest
 from swarm.core.times import format_time
-from swarm.permissions.calls import Call, Decision, Policy
+from swarm.permissions.calls import Call, Decision, PathUse, Policy
 from swarm.permissions.pipeline import decide
-from swarm.permissions.rules import parse_rules
+from swarm.permissions.rules import READERS, parse_rules
 from swarm.storage.team import Team
 from worker.context.agent import AgentContext
-from worker.tools.contract import current_call
+from worker.tools.contract import MayRead, current_call
 
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _SUFFIX_LENGTH = 7
@@ -36,6 +36,15 @@ class PermissionGate:
         if decision.behavior != "ask":
             return decision
         return self._refuse(call, decision)
+
+    def denied_reads(self) -> MayRead | None:
+        """Return what tells which files a search may show; None when no rule denies reading any."""
+        policy = self._current_policy()
+        rules = tuple(rule for rule in policy.rules if rule.behavior == "deny" and rule.tool in READERS)
+        if not rules:
+            return None
+        narrowed = policy.replace(rules=rules)
+        return lambda path: decide(narrowed, _as_read(path)).why != "rule"
 
     def _current_policy(self) -> Policy:
         allow, deny = self._team.permissions.load_rules()
@@ -85,6 +94,10 @@ class PermissionGate:
         self._team.events.emit(
             kind, self._agent.name, run_id=self._agent.run_id, task=self._task_id, request=request.id, **data
         )
+
+
+def _as_read(path: str) -> Call:
+    return Call(tool="Read", input={}, cwd="/", read_only=True, paths=(PathUse(path=path, write=False),))
 
 
 def _refusal(decision: Decision) -> str:

@@ -21,6 +21,7 @@ from worker.context.agent import AgentContext
 from worker.messages import Block, tool_use
 from worker.tools.contract import MayRead, Tool, ToolContext
 from worker.tools.executor import execute
+from worker.tools.life import Gate
 from worker.tools.registry import built_in_tools
 from worker.tools.tracking import ProcessTracker
 
@@ -62,7 +63,7 @@ class ToolBench:
         self.run_id = make_run_id("k3v9qd7m", name, 1)
         self.tools: tuple[Tool[Any], ...] = built_in_tools(team.settings)
         self.heard: list[tuple[Block, float, str | None]] = []
-        self.gate = allow
+        self.gate: Gate = allow
         self.may_read: MayRead | None = None
         self._ids = itertools.count(1)
         team.agents.save(
