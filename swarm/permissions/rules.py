@@ -68,10 +68,10 @@ def matches(rule: Rule, call: Call, policy: Policy, places: tuple[Place, ...]) -
 
     In doubt an allow rule does not match and the others do.
     """
+    if call.tool == "Bash":
+        return rule.tool == "Bash" and _matches_command(rule, call.input["command"])
     if rule.content is None:
         return rule.tool == call.tool
-    if call.tool == "Bash":
-        return rule.tool == "Bash" and _matches_command(rule, str(call.input.get("command", "")))
     if call.tool in EDITORS | READERS:
         return _covers(rule, call.tool) and _matches_places(rule, policy, places, whole_folders=not call.edit)
     return rule.tool == call.tool and rule.behavior != "allow"
@@ -94,10 +94,13 @@ def _covers(rule: Rule, tool: str) -> bool:
 
 
 def _matches_command(rule: Rule, command: str) -> bool:
-    content = rule.content or ""
+    content = rule.content
+    if rule.behavior == "allow" and (shell.is_compound(command) or "\0" in command):
+        return False
+    if content is None:
+        return True
     if rule.behavior == "allow":
-        plain = not shell.is_compound(command) and "\0" not in command
-        return plain and _pattern(content).fullmatch(command.strip(" \t")) is not None
+        return _pattern(content).fullmatch(command.strip(" \t")) is not None
     if len(command) > shell.COMMAND_MAX_CHARS:
         return True
     pattern = _pattern(re.sub(r"\s+", " ", content))

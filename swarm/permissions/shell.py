@@ -18,6 +18,7 @@ COMMAND_MAX_CHARS = 16_000
 _SPLIT = re.compile(f"[{re.escape(SEPARATORS)}]")
 _BLANKS = re.compile(r"\s+")
 _QUOTES = re.compile(r"\\\n|['\"\\]")
+_QUOTED_BLANKS = re.compile(r"\\[ \t]|'[^']*'|\"[^\"]*\"")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U000([0-9a-fA-F]{1,5})|([0-7]{1,3}))")
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -66,10 +67,11 @@ def readings(command: str) -> Iterator[str]:
 
 
 def meanings(text: str) -> Iterator[str]:
-    """Yield the text as it stands, without quotes, with its escapes decoded, and with its braces opened."""
+    """Yield the text as it stands, without quotes, with quoted blanks no blanks, decoded, and braces opened."""
     bare = unquote(text)
     yield text
     yield bare
+    yield unquote(_QUOTED_BLANKS.sub(lambda found: _BLANKS.sub("_", found[0]), text))
     yield unquote(decode(text))
     yield _BRACES.sub(lambda found: found[1].replace(",", " "), bare)
 

@@ -1,0 +1,315 @@
+"""Rules: what is read, what is refused, and which calls they speak of."""
+
+from __future__ import annotations
+
+import pytest
+
+from swarm.errors import ConfigError
+from swarm.permissions.rules import Rule, parse_rule, render_rule
+
+
+def rule(text, behavior="allow"):
+    return parse_rule(text, behavior, "team file")
+
+
+@pytest.mark.parametrize("text", ["Bash", "Bash()", "Bash(*)", "Bash(:*)", " Bash ", "Bash( )"])
+def test_a_rule_for_all_has_no_content(text):
+    """Several spellings of one thing must not be several rules."""
+    assert rule(text) == Rule(tool="Bash", content=None, behavior="allow", source="team file")
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("Bash(npm run test)", "npm run test"),
+        ('Bash(python -c "print(1)")', 'python -c "print(1)"'),
+        (r'Bash(python -c "print\(1\)")', 'python -c "print(1)"'),
+        (r"Bash(echo \\n)", r"echo \n"),
+        (r"Bash(echo \n)", r"echo \n"),
+        ("Bash(echo ()", "echo ("),
+        ("Bash(git:*)", "git:*"),
+        ("Read(~/notes/**)", "~/notes/**"),
+        ("mcp__server__tool", None),
+    ],
+)
+def test_content_is_read_and_written_back(text, content):
+    """Brackets may be escaped or not; what is written parses to the same rule."""
+    parsed = rule(text)
+
+    assert parsed.content == content
+    assert rule(render_rule(parsed)) == parsed
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "write Tool"),
+        ("Bash(git push", "write Tool"),
+        ("Bash git push", "write Tool"),
+        ("(ls)", "write Tool"),
+        ("Bash(ls) x", "write Tool"),
+        ("bash(ls)", "called Bash"),
+        ("READ", "called Read"),
+        ("TaskList(all)", "has no content"),
+        ("Read(!x)", "negated"),
+        ("Read(../x)", "no '..'"),
+        ("Write(a/../../b)", "no '..'"),
+        ("Write(~bob/x)", "another's"),
+        ("Write(a\nb)", "one line"),
+    ],
+)
+def test_a_rule_that_could_not_be_meant_is_refused(text, said):
+    """A deny rule that silently matches nothing is the worst of all; so each has to be understood."""
+    with pytest.raises(ConfigError, match=said) as caught:
+        rule(text, "deny")
+    assert caught.value.code == "bad_value"
+    assert "team file" in str(caught.value)
+
+
+ALLOWED = [
+    # exact
+    ("Bash(pytest -q)", "pytest -q", True),
+    ("Bash(pytest -q)", "  pytest -q\t", True),
+    ("Bash(pytest -q)", "pytest -q tests", False),
+    ("Bash(pytest -q)", "pytest  -q", False),
+    (r"Bash(ls \\*)", "ls *", True),
+    (r"Bash(ls \\*)", "ls x", False),
+    (r"Bash(grep a.b)", "grep axb", False),
+    # prefix, at a word boundary
+    ("Bash(git:*)", "git", True),
+    ("Bash(git:*)", "git status", True),
+    ("Bash(git:*)", "git\tstatus", True),
+    ("Bash(git:*)", "gitk", False),
+    ("Bash(git:*)", "git-evil", False),
+    ("Bash(git diff:*)", "git diff HEAD~1", True),
+    ("Bash(git diff:*)", "git push", False),
+    ("Bash(git diff:*)", "git\u00a0diff", False),
+    # wildcard
+    ("Bash(git add *)", "git add x y", True),
+    ("Bash(git add *)", "git add", True),
+    ("Bash(git add *)", "git adds", False),
+    ("Bash(* --version)", "node --version", True),
+    ("Bash(* --version)", "node --version x", False),
+    ("Bash(npm run *:check)", "npm run lint:check", True),
+    ("Bash(npm*test)", "npm run test", True),
+    ("Bash(npm*test)", "npm run tests", False),
+    ("Bash(a*b*c)", "a1b2c", True),
+    ("Bash(a*b*c)", "acb", False),
+    ("Bash(a**c)", "abc", True),
+    # what hides another command is matched by nothing
+    *[
+        ("Bash(git add *)", command, False)
+        for command in (
+            "git add x && rm -rf y",
+            "git add x; rm y",
+            "git add x | tee y",
+            "git add x & rm y",
+            "git add $(rm y)",
+            "git add `rm y`",
+            "git add x > y",
+            "git add < y",
+            "git add x\nrm y",
+            "git add $X",
+            "git add (x)",
+        )
+    ],
+    ("Bash", "ls; rm x", False),
+    ("Bash(*x)", "{rm,x}", False),
+    ("Bash(*x)", "/bin/r? x", False),
+    ("Bash(*x)", "r[m] x", False),
+    # an environment or a wrapper in front is another command
+    ("Bash(pytest:*)", "FOO=1 pytest", False),
+    ("Bash(pytest:*)", "env pytest", False),
+    ("Bash(pytest:*)", "./pytest", False),
+    ("Bash(pytest:*)", "sudo pytest", False),
+    ("Bash(pytest:*)", '"pytest" x', False),
+]
+
+
+@pytest.mark.parametrize(("text", "command", "expected"), ALLOWED)
+def test_what_an_allow_rule_for_bash_matches(world, text, command, expected):
+    """The command as it stands, and nothing that the shell could take apart."""
+    assert (world.decide("Bash", command, allow=[text]).behavior == "allow") is expected
+
+
+DENIED = [
+    "rm",
+    "rm x",
+    "rm\tx",
+    "  rm x",
+    "rm -rf build",
+    "/bin/rm x",
+    "/usr/bin/../bin/rm x",
+    "./rm x",
+    r"\rm x",
+    "'rm' x",
+    'r"m" x',
+    "r''m x",
+    "rm\u00a0x",
+    "ls; rm x",
+    "ls && rm x",
+    "ls || rm x",
+    "ls & rm x",
+    "ls | rm x",
+    "ls\nrm x",
+    "echo $(rm x)",
+    "echo `rm x`",
+    "(rm x)",
+    "cat <(rm x)",
+    "FOO=1 rm x",
+    "FOO=1 BAR='a b' rm x",
+    "env rm x",
+    "env -i A=1 /bin/rm x",
+    "command rm x",
+    "sudo -u root rm x",
+    "sudo -n -- rm x",
+    "nohup rm x",
+    "time rm x",
+    "timeout 5 rm x",
+    "nice -n 5 rm x",
+    "xargs rm",
+    "find . -exec rm {} +",
+    "bash -c 'rm x'",
+    'sh -c "ls; rm x"',
+    "eval rm x",
+    "exec rm x",
+    "builtin rm x",
+    "if true; then rm x; fi",
+    "while rm x; do ls; done",
+    "! rm x",
+    "{ rm x; }",
+    "{rm,x}",
+    "trap 'rm x' EXIT",
+    "rm${IFS}x",
+    "rm>out x",
+    "rm<in",
+    "ls;rm x",
+    "$'rm' x",
+    r"$'\x72m' x",
+    "r\\\nm x",
+    "busybox rm x",
+    "uv run rm x",
+    "a=rm; rm",
+    "function f { rm x; }",
+    "coproc rm x",
+]
+
+
+@pytest.mark.parametrize("command", DENIED)
+def test_what_a_deny_rule_for_bash_finds(world, command):
+    """However it is wrapped or spelled; in any mode."""
+    decision = world.decide("Bash", command, "default", allow=["Bash"], deny=["Bash(rm:*)"])
+
+    assert (decision.behavior, decision.why) == ("deny", "rule")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rmdir x", "git rm x", "echo rm", "grep rm file", "ls rm", "cat farm", "git commit -m rm", "alarm"],
+)
+def test_what_a_deny_rule_for_bash_leaves_alone(world, command):
+    """A word among the arguments is not the program."""
+    assert world.decide("Bash", command, allow=["Bash"], deny=["Bash(rm:*)"]).behavior == "allow"
+
+
+def test_a_deny_rule_for_several_words_needs_them_in_order(world):
+    rules = {"allow": ["Bash"], "deny": ["Bash(git push:*)"]}
+
+    assert world.decide("Bash", "git  push origin", **rules).behavior == "deny"
+    assert world.decide("Bash", "git 'push'", **rules).behavior == "deny"
+    assert world.decide("Bash", "git status", **rules).behavior == "allow"
+
+
+def test_an_ask_rule_finds_what_a_deny_rule_finds(world):
+    """A person wants to be asked, whatever the wrapping, in bypass too."""
+    assert world.bash("ls; git push", ask=["Bash(git push:*)"]).behavior == "ask"
+
+
+def test_a_command_too_long_to_take_apart_is_not_allowed_and_is_denied(world):
+    """Thousands of words hide anything; looking at all of them would take minutes."""
+    command = "ls " + "a " * 20_000
+
+    assert world.decide("Bash", command, allow=["Bash(ls:*)"]).behavior == "ask"
+    assert world.bash(command, deny=["Bash(rm:*)"]).behavior == "deny"
+
+
+PATHS = [
+    # rule, tool, path, matches
+    ("Edit(src/**)", "Edit", "{ws}/src/a.py", True),
+    ("Edit(src/**)", "Edit", "{ws}/src/deep/a.py", True),
+    ("Edit(src/**)", "Edit", "{ws}/lib/src/a.py", False),
+    ("Edit(/src/**)", "Edit", "{ws}/src/a.py", True),
+    ("Edit(./src/**)", "Edit", "{ws}/src/a.py", True),
+    ("Edit(src)", "Edit", "{ws}/src/a.py", True),
+    ("Edit(*.py)", "Edit", "{ws}/src/deep/a.py", True),
+    ("Edit(*.py)", "Edit", "/var/tmp/a.py", False),
+    ("Edit(src/*.py)", "Edit", "{ws}/src/deep/a.py", False),
+    ("Edit(src/a.py)", "Edit", "{ws}/src/a.py", True),
+    ("Edit(src/a.py)", "Edit", "{ws}/src/b/../a.py", True),
+    ("Edit(src/a.py)", "Edit", "src/a.py", True),
+    ("Edit(#x)", "Edit", "{ws}/#x", True),
+    ("Edit(//var/tmp/**)", "Edit", "/var/tmp/x/y", True),
+    ("Edit(//var/tmp/**)", "Edit", "/var/tmp2/x", False),
+    ("Edit(~/notes/**)", "Edit", "{home}/notes/a", True),
+    ("Edit(~/notes/**)", "Edit", "~/notes/a", True),
+    ("Edit(~/notes/**)", "Edit", "{ws}/notes/a", False),
+    ("Edit(src/**)", "Write", "{ws}/src/a.py", True),
+    ("Write(src/**)", "Edit", "{ws}/src/a.py", False),
+    ("Edit(src/**)", "Read", "{ws}/../x", False),
+    ("Read(//etc/**)", "Read", "/etc/hostname", True),
+    ("Read(//etc/**)", "Grep", "/etc", True),
+    ("Read(//etc/ssl/**)", "Grep", "/etc", False),
+    ("Edit(src/**)", "Edit", "{ws}/src", False),
+    ("mcp__x(y)", "mcp__x", "", False),
+]
+
+
+@pytest.mark.parametrize(("text", "tool", "path", "expected"), PATHS)
+def test_what_an_allow_rule_for_paths_matches(world, text, tool, path, expected):
+    """Globs start at the workspace, at home or at the root; all that a call touches has to fit."""
+    path = path.format(ws=world.ws, home=world.home)
+
+    assert (world.decide(tool, path, allow=[text]).behavior == "allow") is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "path"),
+    [
+        ("Read(.env)", "Read", "{ws}/deep/.env"),
+        ("Read(.env)", "Read", "{ws}/.ENV"),
+        ("Read(secrets/**)", "Grep", "{ws}/secrets"),
+        ("Grep(secrets/**)", "Read", "{ws}/secrets/a"),
+        ("Write(secrets/**)", "Edit", "{ws}/secrets/a"),
+        ("Edit(//var/**)", "Write", "/var/tmp/x"),
+        ("Read(link/**)", "Read", "{ws}/link/a"),
+        ("Read(target/**)", "Read", "{ws}/link/a"),
+        ("mcp__x(y)", "mcp__x", ""),
+    ],
+)
+def test_what_a_deny_rule_for_paths_finds(world, tmp_path, text, tool, path):
+    """Through links, other cases and tools of the same kind; a content that nobody knows fits."""
+    (tmp_path / "ws" / "target").mkdir()
+    (tmp_path / "ws" / "link").symlink_to("target")
+
+    decision = world.decide(tool, path.format(ws=world.ws), "bypassPermissions", deny=[text])
+
+    assert decision.behavior == "deny"
+
+
+def test_an_allow_rule_needs_the_link_and_its_target(world, tmp_path):
+    """Otherwise a link in an allowed folder opens any file."""
+    (tmp_path / "ws" / "src" / "door").symlink_to("/var/tmp")
+    path = f"{world.ws}/src/door/x"
+
+    assert world.decide("Write", path, allow=["Write(src/**)"]).behavior == "ask"
+    assert world.decide("Write", path, allow=["Write(//var/tmp/**)"]).behavior == "ask"
+    assert world.decide("Write", path, "acceptEdits").behavior == "ask"
+
+
+def test_the_workspace_may_be_reached_through_a_link(world, tmp_path):
+    """The temporary folder of some systems is one; rules mean the same there."""
+    (tmp_path / "link").symlink_to(world.ws)
+    policy = {"workspace": str(tmp_path / "link")}
+    for start in (world.ws, str(tmp_path / "link")):
+        assert world.decide("Read", f"{start}/src/a.py", **policy).behavior == "allow"
+        assert world.decide("Edit", f"{start}/src/a.py", allow=["Edit(src/**)"], **policy).behavior == "allow"
