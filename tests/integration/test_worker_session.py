@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
+import worker.engine
 from swarm.core.identity import USER
 from swarm.core.task import NewTask, verified
 from swarm.errors import ModelError
+from swarm.storage.syscalls import fault_hook
 from swarm.testing.wait import eventually
 from tests.support.live_team import LiveTeam, git, make_repository
 from tests.support.models import FakeModel
+from worker.commit import commit_work
 from worker.messages import assistant_message, blocks_of, final_text, tool_results, tool_use
 
 TEAMMATES = [{"name": "w1"}]
@@ -269,6 +273,19 @@ async def test_an_end_by_task_update_whose_check_fails_is_no_end(make) -> None:
     assert team.task("job").status == "completed"
 
 
+async def test_only_the_end_of_long_output_goes_back(make) -> None:
+    """The reason of a failure stands at the end; all of it would fill the context."""
+    noisy = "seq 100000; echo the reason; false"
+    team = make(a_task({"say": "Done."}, {"say": "Done."}, verify=[noisy]))
+
+    await team.session("w1")
+
+    notice = final_text(team.messages("w1", team.sessions("w1")[0])[2])
+    assert "the reason\n" in notice
+    assert "are left out]" in notice
+    assert len(notice) < team.settings.verify_output_chars + 1000
+
+
 async def test_checks_that_hang_are_ended(make) -> None:
     team = make(a_task({"say": "Done."}, verify=["sleep 60 & echo waiting; wait"]))
     team.team.settings = team.settings.replace(verify_timeout_seconds=0.3)
@@ -344,6 +361,21 @@ async def test_the_turn_limit_ends_the_attempt(make) -> None:
 
     assert outcome is not None
     assert outcome.reason == "no end after 2 turns"
+
+
+async def test_a_last_line_that_cannot_be_written_changes_nothing(make) -> None:
+    team = make(a_task({"say": "Done."}))
+
+    def full(name: str, path: str, size: int) -> None:
+        if path.endswith("transcripts/w1.jsonl") and team.task("job").status == "completed":
+            raise OSError(28, "No space left on device")
+
+    with fault_hook(full):
+        outcome = await team.session("w1")
+
+    assert outcome is not None
+    assert outcome.status == "completed"
+    assert team.lines("w1")[-1]["type"] == "assistant"
 
 
 async def test_a_storage_failure_in_a_session_ends_the_attempt(make) -> None:
@@ -556,6 +588,32 @@ async def test_cancelling_a_session_leaves_as_good_a_state_as_a_stop(make) -> No
     assert (team.task("job").status, team.task("job").reason) == ("pending", "stopped")
     assert len(team.results("w1")) == 1
     assert team.lines("w1")[-1]["type"] == "end"
+
+
+async def test_a_commit_that_has_begun_is_waited_for(make, isolated_home, monkeypatch) -> None:
+    """Cut off in the middle, git would leave its lock and half an index behind for everybody."""
+    make_repository(isolated_home / "work", {"a.py": "a = 1\n"})
+    team = make(a_task({"calls": [write("b.py", "b = 1\n")]}, {"say": "Done."}))
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow_commit(*facts):
+        begun.set()
+        go_on.wait(10)
+        return commit_work(*facts)
+
+    monkeypatch.setattr(worker.engine, "commit_work", slow_commit)
+    running = asyncio.create_task(team.begin(team.bench("w1")).run())
+    await eventually(begun.is_set)
+
+    running.cancel()
+    await asyncio.sleep(0.05)
+    assert not running.done()
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert git(team.workspace, "log", "--format=%s").split("\n")[0] == "Do the job"
+    assert team.task("job").status == "pending"
 
 
 async def test_stop_while_a_check_runs_gives_the_task_back(make) -> None:

@@ -17,6 +17,8 @@ from tests.support.live_team import LiveTeam, git, make_repository
 from worker.context.agent import current_agent
 from worker.main import run_teammate
 from worker.messages import final_text
+from worker.presence import Presence
+from worker.teammate import Teammate
 
 W1, W2 = {"name": "w1"}, {"name": "w2"}
 EDIT = {"file_path": "api.py", "old_string": "old", "new_string": "new"}
@@ -418,6 +420,20 @@ async def test_an_end_that_cannot_be_written_is_written_later(make) -> None:
     assert len(refused) == 3
     assert (team.task("a").status, team.task("a").attempts) == ("completed", 1)
     assert [one["status"] for one in reports_of(team, "w1")] == ["released", "completed"]
+
+
+async def test_a_bug_ends_the_teammate_with_a_true_record(make, monkeypatch) -> None:
+    team = make(task("a"), teammates=[W1])
+    bench = team.bench("w1")
+
+    def broken(*_facts) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(team.team.tasks("w1"), "claim", broken)
+    teammate = Teammate(bench, Presence(team.team, team.spec("w1")), asyncio.Event(), asyncio.Event())
+
+    assert await asyncio.wait_for(teammate.run(), 10) == "failed"
+    assert state(team, "w1") == ("stopped", "failed", None)
 
 
 async def test_identity_ends_with_the_teammate(make) -> None:

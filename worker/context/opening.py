@@ -6,24 +6,26 @@ from collections.abc import Iterator, Sequence
 
 from swarm.core.task import Task
 from swarm.core.untrusted import clean
+from worker.context.agent import AgentContext
 from worker.messages import Message, user_message
 from worker.prompts import load_prompt
 
 
-def opening(task: Task, blockers: Sequence[Task]) -> Message:
-    """Return the message that hands over `task`; `blockers` are the tasks it had to wait for, finished now.
+def opening(agent: AgentContext, task: Task, blockers: Sequence[Task]) -> Message:
+    """Return the message that hands `task` to this agent; `blockers` are the tasks it had to wait for.
 
     What other agents reported stands in it as quoted text: it is their word, not an instruction.
     """
-    blocks = [_the_task(task), *map(_input_of, blockers)]
+    blocks = [_the_task(agent, task), *map(_input_of, blockers)]
     if earlier := _earlier_attempts(task):
         blocks.append(earlier)
     blocks.append(load_prompt("task").replace("{id}", task.id))
     return user_message(*blocks)
 
 
-def _the_task(task: Task) -> str:
-    lines = [f"# Your task: {task.id} · {_one_line(task.subject)}"]
+def _the_task(agent: AgentContext, task: Task) -> str:
+    whom = f"{agent.name}, {agent.role}" if agent.role else agent.name
+    lines = [f"# Your task: {task.id} · {_one_line(task.subject)}", "", f"For {whom} in team {agent.team}."]
     if task.description.strip():
         lines += ["", clean(task.description).strip()]
     if task.files:

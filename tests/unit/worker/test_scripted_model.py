@@ -121,6 +121,12 @@ async def test_a_task_without_a_script_says_so() -> None:
         await play(script(), [GO])
 
 
+async def test_a_pace_for_people_who_watch_changes_nothing_else() -> None:
+    turns = [{"say": "Done."}]
+
+    assert await play(script(*turns, pace_seconds=0.001), [GO]) == await play(script(*turns), [GO])
+
+
 def test_steps_that_nobody_played_are_named() -> None:
     model = script({"say": "Done."}, {"say": "And again."}, {"say": "And again."})
 
