@@ -144,8 +144,7 @@ async def test_one_idle_notice_for_each_stretch_and_thanks_cause_none(make) -> N
         team.send("w1", f"thanks {number}")
         (other,) = team.team.tasks(USER).create(NewTask(subject="for nobody here", blocked_by=()))
         team.team.tasks(USER).cancel(other.id, "only a change of the board")
-    team.hint()
-    await asyncio.sleep(team.settings.idle_check_seconds * 2)
+        await team.until_looked("w1")
 
     assert kinds(team, "w1").count("idle_notification") == 1
     assert len(team.team.inbox("w1").peek()) == 3

@@ -173,6 +173,11 @@ class LiveTeam:
 
         return await eventually(look, timeout=15, what=what)
 
+    async def until_looked(self, name: str) -> None:
+        """Hint at something and wait until this idle teammate has looked at all there is."""
+        self._hints[name].set()
+        await eventually(lambda: not self._hints[name].is_set(), what=f"{name} has looked")
+
     async def until_file(self, name: str) -> None:
         """Wait until a command has made this file in the workspace."""
         await eventually((self.workspace / name).exists, timeout=10, what=name)
