@@ -13,7 +13,7 @@ REPOSITORY_CHECKS := tests/tooling/test_repository_text.py tests/cases/test_ever
 
 .DEFAULT_GOAL := help
 .PHONY: help setup compile demo test unit integration e2e soak check format format-check lint types imports \
-	repository cov bench changelog clean
+	repository cov bench picture changelog clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/\1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 15
@@ -73,6 +73,9 @@ cov: setup ## branch coverage, also of child processes: 90 % of all, 100 % of sw
 
 bench: setup ## run the benchmarks
 	@$(BIN)/python -m benchmarks
+
+picture: setup ## record the demo anew for the README
+	@$(BIN)/python docs/record_demo.py docs/pictures/demo.svg
 
 changelog: $(STAMP) ## show what the fragments in docs/changes say about the next release
 	@$(BIN)/towncrier build --draft --version "$$($(BIN)/python -c 'import swarm; print(swarm.__version__)')"

@@ -11,12 +11,11 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from swarm.storage.tasks import TaskStore
-
 from benchmarks.measuring import Row, interleaved
 from swarm.core.task import NewTask, Task, TaskResult
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
+from swarm.storage.tasks import TaskStore
 from swarm.storage.team import create_team
 
 _TIMES = 50

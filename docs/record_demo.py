@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import fcntl
 import html
+import itertools
 import os
 import pty
 import re
@@ -106,8 +107,7 @@ def render(frames: list[Frame], title: str) -> str:
     height = used * CELL_HEIGHT + 2 * PADDING + 26
     total = frames[-1][0] + HOLD_SECONDS
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'width="{width:.0f}" height="{height:.0f}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" role="img">',
         f"<title>{html.escape(title)}</title>",
         f"<style>{styles(frames, total)}</style>",
         f'<rect width="{width:.0f}" height="{height:.0f}" rx="9" fill="#0f1720"/>',
@@ -128,10 +128,9 @@ def render(frames: list[Frame], title: str) -> str:
 
 def styles(frames: list[Frame], total: float) -> str:
     rules = [
-        "text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}",
-        ".bold{font-weight:700}.inverse{font-weight:700;text-decoration:none;filter:brightness(1.2)}",
-        f".f{{visibility:hidden;animation-duration:{total:.2f}s;animation-iteration-count:infinite;"
-        "animation-timing-function:step-end}",
+        "text{font:14px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}",
+        ".bold{font-weight:700}.inverse{font-weight:700;fill:#fff}",
+        f".f{{visibility:hidden;animation:0s step-end infinite;animation-duration:{total:.2f}s}}",
         *(f".c-{name}{{fill:{value}}}" for name, value in sorted(COLORS.items())),
     ]
     ends = [start for start, _ in frames[1:]] + [total]
@@ -150,7 +149,7 @@ def styles(frames: list[Frame], total: float) -> str:
 
 def thin(frames: list[Frame], least: float) -> list[Frame]:
     """Drop frames that are shown for less than `least` seconds; the last one stays."""
-    kept = [frame for frame, after in zip(frames, frames[1:], strict=False) if after[0] - frame[0] >= least]
+    kept = [frame for frame, after in itertools.pairwise(frames) if after[0] - frame[0] >= least]
     return [*kept, frames[-1]]
 
 
@@ -161,9 +160,13 @@ def main() -> None:
     target = parser.parse_args().target
     with tempfile.TemporaryDirectory(prefix="swarm-picture-") as home:
         environ = {
-            "PATH": os.environ["PATH"], "HOME": home, "TERM": "xterm-256color", "LANG": "C.UTF-8", "TMPDIR": "/tmp",
-            "COLUMNS": str(COLUMNS), "LINES": str(ROWS),
-        }  # fmt: skip
+            "PATH": os.environ["PATH"],
+            "HOME": home,
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "COLUMNS": str(COLUMNS),
+            "LINES": str(ROWS),
+        }
         frames = record([sys.executable, "-m", "swarm", "demo"], environ)
     frames = thin([(at, tuple(row.replace(home, "~") for row in rows)) for at, rows in frames], 0.12)
     target.write_text(
