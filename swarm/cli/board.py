@@ -9,16 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from swarm.core.graph import shortest_path
+from swarm.core.signs import SIGNS
 from swarm.core.task import Task, render_task, verified
-
-_SYMBOLS = {
-    "completed": ("✔", "+", "green"),
-    "in progress": ("●", "*", "yellow"),
-    "failed": ("✘", "x", "red"),
-    "cancelled": ("⊘", "-", "dim"),
-    "ready": ("○", "o", "cyan"),
-    "blocked": ("·", ".", "dim"),
-}
 
 
 class Shown:
@@ -97,12 +89,12 @@ class Board:
 
 
 def symbol(state: str, *, unicode: bool) -> str:
-    fancy, plain, _ = _SYMBOLS[state]
+    fancy, plain, _ = SIGNS[state.replace(" ", "_")]
     return fancy if unicode else plain
 
 
 def style(state: str) -> str:
-    return _SYMBOLS[state][2]
+    return SIGNS[state.replace(" ", "_")][2]
 
 
 def list_object(shown: Shown) -> dict[str, Any]:

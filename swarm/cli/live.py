@@ -19,21 +19,12 @@ from swarm.cli.render import printable
 from swarm.cli.session import Io
 from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER
+from swarm.core.signs import SIGNS
 from swarm.core.table import TaskTable
 from swarm.core.task import Task
 from swarm.leader.activity import Activity, last_activity
 from swarm.storage.team import Team
 
-_STYLES = {
-    "completed": "green",
-    "in_progress": "yellow",
-    "failed": "red",
-    "cancelled": "dim",
-    "ready": "cyan",
-    "blocked": "dim",
-}
-_SYMBOLS = dict(zip(_STYLES, "✔●✘⊘○·", strict=True))
-_ASCII_SYMBOLS = dict(zip(_STYLES, "+*x-o.", strict=True))
 _COLORS = {"purple": "magenta", "orange": "dark_orange", "pink": "hot_pink"}
 _FRAME_SECONDS = 0.1
 _QUIET = frozenset({"team_created", "task_created", "agent_ready", "mail_sent", "mail_acknowledged"})
@@ -48,7 +39,8 @@ class LiveView:
         self._live = Live(console=console, auto_refresh=False, transient=False, vertical_overflow="crop")
         self._console = console
         self._next = 0.0
-        self._symbols = _SYMBOLS if console.encoding.lower().startswith("utf") else _ASCII_SYMBOLS
+        ascii_only = not console.encoding.lower().startswith("utf")
+        self._symbols = {state: signs[ascii_only] for state, signs in SIGNS.items()}
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -132,7 +124,7 @@ def _task_row(
     if task.attempts and state != "completed":
         who.append(f"  attempt {task.attempts + 1}", style="yellow")
     subject = Text(printable(task.subject), style="dim" if state in ("blocked", "cancelled") else "")
-    return Text(f" {symbols[state]}", style=_STYLES[state]), Text(task.id, style="dim"), subject, who
+    return Text(f" {symbols[state]}", style=SIGNS[state][2]), Text(task.id, style="dim"), subject, who
 
 
 def agents_table(

@@ -19,16 +19,20 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len, set_cell_size
 
+from swarm.core.signs import SIGNS
+from swarm.core.task import STATUSES
 from swarm.teamfile.graph import acyclic, without_shortcuts
 from swarm.teamfile.lanes import ASCII, Lanes
 from swarm.teamfile.plan import Plan, PlannedTask, one_line
 from swarm.values import Value
 
-_SYMBOLS = {"pending": "○", "in_progress": "◐", "completed": "●", "failed": "✗", "cancelled": "⊘"}
+_SIGNS = {"pending": SIGNS["ready"][0]} | {
+    status: sign for status, (sign, _, _) in SIGNS.items() if status in STATUSES
+}
 _ID_CELLS_MAX = 24
 _LABEL_CELLS_MIN = 12
 _LANES_MAX = 16
-_ALL_GLYPHS = "│─├┤╮╯╭╰┬◂▸→…" + "".join(_SYMBOLS.values())
+_ALL_GLYPHS = "│─├┤╮╯╭╰┬◂▸→…" + "".join(_SIGNS.values())
 
 
 class _Row(Value):
@@ -100,7 +104,7 @@ def _dependents(plan: Plan) -> dict[str, list[str]]:
 def _symbol(task: PlannedTask) -> str:
     if task.node.status is None:
         return "●" if task.critical else "○"
-    return _SYMBOLS.get(task.node.status, "○")
+    return _SIGNS.get(task.node.status, _SIGNS["pending"])
 
 
 def _table(rows: list[_Row], width: int, *, fine: bool) -> Iterator[str]:
@@ -134,8 +138,8 @@ def _fit(text: str, size: int, more: str) -> str:
 
 def _footer(plan: Plan, width: int, *, fine: bool) -> Iterator[str]:
     arrow = " → " if fine else " -> "
-    statuses = [status for status in _SYMBOLS if any(t.node.status == status for t in plan.tasks)]
-    legend = "   ".join(f"{_SYMBOLS[status]} {status}" for status in statuses)
+    statuses = [status for status in _SIGNS if any(t.node.status == status for t in plan.tasks)]
+    legend = "   ".join(f"{_SIGNS[status]} {status}" for status in statuses)
     if legend:
         yield legend if fine else legend.translate(ASCII)
     mark = "" if legend else "● " if fine else "* "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-ASCII = str.maketrans("│─├┤╮╯╭╰┬◂▸●○◐✗⊘", "|-++.'.'+<>*o>!-")
+ASCII = str.maketrans("│─├┤╮╯╭╰┬◂▸✔●✘⊘○·", "|-++.'.'+<>+*x-o.")
 """For terminals that cannot show more; the same width."""
 
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.timeout(60)
 SAY_DONE = [{"say": "Done."}]
 
 
-def write_team(shell: Shell, tasks: list[dict[str, object]], **more: object) -> str:
+def write_team(shell: Shell, tasks: list[dict[str, Any]], **more: object) -> str:
     """Write a team file with one teammate and these tasks; its workspace is a folder without git."""
     (shell.cwd / "ws").mkdir(exist_ok=True)
     team = {
@@ -34,12 +35,15 @@ def write_team(shell: Shell, tasks: list[dict[str, object]], **more: object) -> 
     return "team.yaml"
 
 
-def a_task(key: str, script: list[dict[str, object]] | None = None, **more: object) -> dict[str, object]:
+def a_task(key: str, script: list[Any] | None = None, **more: object) -> dict[str, Any]:
     return {"key": key, "subject": f"Task {key}", "script": script or SAY_DONE, **more}
 
 
-def status_of(shell: Shell, task: str, team: str = "t1") -> dict[str, object]:
-    return json.loads((shell.root / "tasks" / team / f"{task}.json").read_text(encoding="utf-8"))
+def status_of(shell: Shell, task: str, team: str = "t1") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        (shell.root / "tasks" / team / f"{task}.json").read_text(encoding="utf-8")
+    )
+    return found
 
 
 @pytest.mark.parametrize("example", ["pipeline", "retry"])
@@ -95,7 +99,7 @@ def test_a_failed_verify_fails_the_task_and_keeps_what_depends_on_it_blocked(she
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_task_is_not_completed_by(shell: Shell, script: list[dict[str, object]], why: str) -> None:
+def test_a_task_is_not_completed_by(shell: Shell, script: list[dict[str, Any]], why: str) -> None:
     """Each of these ends the attempt with a reason, never the task as done."""
     file = write_team(shell, [a_task("a", script)])
 

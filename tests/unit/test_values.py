@@ -39,7 +39,7 @@ def test_a_value_cannot_be_changed() -> None:
     with pytest.raises(AttributeError, match="frozen"):
         del point.x
     with pytest.raises(AttributeError, match="frozen"):
-        point.z = 2  # type: ignore[attr-defined]
+        point.z = 2
 
 
 def test_equality_is_by_type_and_fields() -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from swarm.cli.live import LiveView
 from swarm.core.agent import AgentRecord
 from swarm.core.roster import Member
-from swarm.core.task import NewTask, TaskResult
+from swarm.core.task import NewTask, Task, TaskResult
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
 from swarm.storage.team import Team, create_team
@@ -35,6 +35,8 @@ def team(tmp_path: Path) -> Team:
     store.create(*(NewTask(subject=f"Subject {number} \x1b[31m 測試") for number in range(3)))
     store.create(*(NewTask(subject="Behind", blocked_by=("3",)) for _ in range(37)))
     done = store.claim("w1", None, "abcdefgh.w1.1")
+    assert isinstance(done, Task)
+    assert done.claim is not None
     store.complete(done.id, done.claim.token, TaskResult(summary="Done."))
     store.claim("w1", None, "abcdefgh.w1.1")
     team.agents.save(

@@ -17,7 +17,10 @@ def test_the_newest_text_and_tool_are_shown(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_text(
         json.dumps({"type": "start"}) + "\n"
-        + assistant({"type": "text", "text": "Old."}, {"type": "tool_use", "name": "Read", "input": {"file_path": "a"}})
+        + assistant(
+            {"type": "text", "text": "Old."},
+            {"type": "tool_use", "name": "Read", "input": {"file_path": "a"}},
+        )
         + assistant({"type": "text", "text": "New\n  text."})
         + assistant({"type": "tool_use", "name": "Bash", "input": {"command": "ls  -l"}})
         + '{"torn'

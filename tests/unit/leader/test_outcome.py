@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from swarm.core.task import Task, TaskResult
 from swarm.leader.outcome import EXIT_OF_OUTCOME, RunResult, decide_outcome, render_result
 
 
-def a_task(number: str, status: str, **more: object) -> Task:
+def a_task(number: str, status: str, **more: Any) -> Task:
     return Task(id=number, subject=f"Task {number}", description="", status=status, **more)
 
 
@@ -42,12 +44,17 @@ def test_the_worst_that_applies_is_the_outcome(
 def test_exit_codes_are_those_of_the_contract() -> None:
     """Scripts rely on these numbers."""
     assert EXIT_OF_OUTCOME == {
-        "completed": 0, "denied": 5, "tasks_failed": 6, "budget_spent": 7, "timed_out": 124, "interrupted": 130,
-    }  # fmt: skip
+        "completed": 0,
+        "denied": 5,
+        "tasks_failed": 6,
+        "budget_spent": 7,
+        "timed_out": 124,
+        "interrupted": 130,
+    }
 
 
 def test_json_leaves_out_what_is_not_there() -> None:
-    """Absent is absent, never null; a failed task carries its reason, a completed one whether it was verified."""
+    """Absent is absent, never null; reasons go with failed tasks, `verified` with completed ones."""
     done = a_task(
         "1", "completed", owner="b", verify=("true",), result=TaskResult(summary="Did it.", commit="abc")
     )
@@ -74,5 +81,8 @@ def test_json_leaves_out_what_is_not_there() -> None:
             "id": "1", "subject": "Task 1", "status": "completed", "owner": "b", "summary": "Did it.",
             "files": [], "commit": "abc", "verified": True, "attempts": 0, "usd": 0.0,
         },
-        {"id": "2", "subject": "Task 2", "status": "failed", "reason": "parked: no", "attempts": 0, "usd": 0.0},
+        {
+            "id": "2", "subject": "Task 2", "status": "failed", "reason": "parked: no",
+            "attempts": 0, "usd": 0.0,
+        },
     ]  # fmt: skip

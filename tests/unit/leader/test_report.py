@@ -65,6 +65,14 @@ def test_summaries_reasons_diffstats_denials_and_loose_files_are_told() -> None:
     )
 
     assert "| 1 | A \\| b c | completed | w |" in text
-    for piece in ("Why", "Did it.", "Not checked: the docs", " a.py | 2 +-", "failed: parked: tests fail",
-                  "no rule allows it; the rule that would allow it: `Bash(x)`", "- `left.txt`", "Attempts that failed: 1"):  # fmt: skip
+    for piece in (
+        "Why",
+        "Did it.",
+        "Not checked: the docs",
+        " a.py | 2 +-",
+        "failed: parked: tests fail",
+        "no rule allows it; the rule that would allow it: `Bash(x)`",
+        "- `left.txt`",
+        "Attempts that failed: 1",
+    ):
         assert piece in text, piece
