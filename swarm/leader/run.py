@@ -79,9 +79,12 @@ class Run:
             for position, member in enumerate(members(self._loaded.team)):
                 await self._spawn(position, member)
             await self._watch(watcher)
-        finally:
+        except BaseException:
             await self._stop_all()
-            watcher.look()
+            self._register_leader("stopped", reason="failed")
+            raise
+        await self._stop_all()
+        watcher.look()
         return self._finish()
 
     # Start
