@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-import os
 from typing import TYPE_CHECKING
 
-from swarm.permissions.paths import fold, is_below
+from swarm.permissions.paths import fold, is_below, normal_path, real_path
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -61,7 +60,7 @@ class PathPattern:
 
     def _fits(self, path: str, pattern: str, *, folded: bool = False) -> bool:
         everything = pattern in ("/", "**", "/**")
-        for base in dict.fromkeys((os.path.normpath(self._base), os.path.realpath(self._base))):
+        for base in dict.fromkeys((normal_path(self._base), real_path(self._base))):
             below = _relative(fold(path), fold(base)) if folded else _relative(path, base)
             if below is not None and (everything or (below and _spec(pattern).match_file(below))):
                 return True

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from swarm.permissions import mentions, shell
 from swarm.permissions.calls import Policy
-from swarm.permissions.paths import BadPathError, fold, immune_reason, is_below, locate
+from swarm.permissions.paths import BadPathError, fold, immune_reason, is_below, locate, real_path
 
 _VERBS = ("approve", "deny")
 _SWARM_MODULE = re.compile(r"-m\s*swarm(?:\.cli(?:\.\w+)?)?(?=\s)([^;&|\n]*)", re.IGNORECASE)
@@ -99,7 +99,7 @@ def _deleted_for_good(commands: list[list[str]], folders: tuple[str, ...], polic
         if program == "rmdir" or (program == "rm" and any(_is_recursive(word) for word in arguments)):
             precious = [
                 policy.workspace,
-                os.path.realpath(policy.workspace),
+                real_path(policy.workspace),
                 policy.home,
                 *policy.control_roots,
                 *folders[:1],
@@ -124,7 +124,7 @@ def _destroys(target: str, folder: str, precious: list[str], home: str) -> bool:
     """Tell whether the target is, or lies above, something precious; `x/*` is as bad as `x`."""
     whole = re.sub(r"(?:^|(?<=/))\.?[*?]+$", "", target)
     path = mentions.resolve(whole or ".", folder, home)
-    real = os.path.realpath(path)
+    real = real_path(path)
     return any(
         one in _SYSTEM_FOLDERS or any(is_below(kept, one) for kept in precious) for one in (path, real)
     )

@@ -12,7 +12,16 @@ from collections.abc import Iterable, Iterator
 
 from swarm.permissions import shell
 from swarm.permissions.calls import Policy
-from swarm.permissions.paths import config_roots, fold, in_control_folder, is_below, is_config_root, with_real
+from swarm.permissions.paths import (
+    config_roots,
+    fold,
+    in_control_folder,
+    is_below,
+    is_config_root,
+    normal_path,
+    real_path,
+    with_real,
+)
 
 _WORD_END = re.compile(r"[\s;&|<>()`]+")
 _PIECE_END = re.compile(r"[=:,@]")
@@ -57,7 +66,7 @@ def texts(command: str, policy: Policy) -> tuple[str, ...]:
 
 def folders_entered(text: str, words: Iterable[str], cwd: str, home: str) -> tuple[str, ...]:
     """Return the folders that the command may be in at some time: where it starts and where it goes."""
-    folders = [os.path.normpath(cwd)]
+    folders = [normal_path(cwd)]
     if _GOES_HOME.search(text):
         folders.append(home)
     wanted = False
@@ -73,7 +82,7 @@ def folders_entered(text: str, words: Iterable[str], cwd: str, home: str) -> tup
 
 def resolve(word: str, folder: str, home: str) -> str:
     """Return the absolute path that `word` means to a shell in `folder`; symlinks are not followed."""
-    return os.path.normpath(_joined(word, folder, home))
+    return normal_path(_joined(word, folder, home))
 
 
 def _joined(word: str, folder: str, home: str) -> str:
@@ -107,7 +116,7 @@ def _leads_there(word: str, folders: tuple[str, ...], policy: Policy) -> bool:
 def _target(word: str, path: str, folder: str, home: str) -> str:
     """Return where the word leads after symlinks: beyond one, `..` is the folder above its target."""
     may_be_link = "/" in word or os.path.lexists(path)
-    return os.path.realpath(_joined(word, folder, home)) if may_be_link else path
+    return real_path(_joined(word, folder, home)) if may_be_link else path
 
 
 def _is_control(path: str, policy: Policy) -> bool:

@@ -47,17 +47,30 @@ def locate(path: str, cwd: str, home: str) -> Place:
     _refuse_hidden_characters(path)
     _refuse_lookalike_steps(path)
     joined = os.path.join(cwd, _expand_home(path, home))
-    real = os.path.realpath(joined)
-    if os.path.islink(real):
+    real = real_path(joined)
+    if any(
+        map(os.path.islink, _self_and_above(real))
+    ):  # what is resolved holds no link, unless it has no end
         raise BadPathError(f"{path} is a symlink that leads back to itself")
-    return Place(lexical=os.path.normpath(joined), real=real)
+    return Place(lexical=normal_path(joined), real=real)
 
 
 def is_inside(place: Place, folder: str) -> bool:
     """Tell whether both the given and the real path lie in `folder`, or are it."""
-    real = os.path.realpath(folder)
-    given_inside = any(is_below(place.lexical, one) for one in (os.path.normpath(folder), real))
+    real = real_path(folder)
+    given_inside = any(is_below(place.lexical, one) for one in (normal_path(folder), real))
     return given_inside and is_below(place.real, real)
+
+
+def normal_path(path: str) -> str:
+    """Return the path without needless steps; two slashes at its start, which POSIX leaves open, are one."""
+    normal = os.path.normpath(path)
+    return normal[1:] if normal.startswith("//") else normal
+
+
+def real_path(path: str) -> str:
+    """Return where the path leads after symlinks, as far as it exists."""
+    return normal_path(os.path.realpath(path))
 
 
 def is_below(path: str, folder: str) -> bool:
@@ -84,7 +97,7 @@ def in_control_folder(path: str, policy: Policy) -> bool:
 
 def config_roots(policy: Policy) -> tuple[str, ...]:
     """Return the folders that hold the control folders, as given and resolved; never `/`."""
-    parents = dict.fromkeys(os.path.dirname(os.path.normpath(root)) for root in policy.control_roots)
+    parents = dict.fromkeys(os.path.dirname(normal_path(root)) for root in policy.control_roots)
     return tuple(root for root in with_real(parents) if root != "/")
 
 
@@ -179,5 +192,5 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 def with_real(folders: Iterable[str]) -> tuple[str, ...]:
-    normal = [os.path.normpath(folder) for folder in folders]
-    return tuple(dict.fromkeys(normal + [os.path.realpath(folder) for folder in normal]))
+    normal = [normal_path(folder) for folder in folders]
+    return tuple(dict.fromkeys(normal + [real_path(folder) for folder in normal]))

@@ -45,6 +45,7 @@ CONTROL = [
     "cat ~/x/../.claude/teams/x",
     "cat ../home/.claude/teams/x",
     "cat /../../{root}/teams/x",
+    "cat /{root}/skills/../teams/x",
     "cat /proc/self/root/{root}/teams/x",
     # folders entered
     "cd ~/.claude && cat teams/x",
@@ -377,7 +378,7 @@ PIECES = [
         "> x ",
     ),
     *("'", '"', "\\", "$(", "`", "{", "~/", "*", "/", "..//", "swarm t ", "\\x41", "-m swarm ", "A=a;", "${"),
-    "import swarm ",
+    *("import swarm ", "> x "),
 ]
 
 
