@@ -250,6 +250,14 @@ def test_scripts_that_could_not_be_played_are_refused(refused, changed, old, new
     assert error.details["key"] == key
 
 
+def test_scripts_are_needed_even_where_teammates_come_from_elsewhere(refused, good) -> None:
+    """They will use the team's model."""
+    text = "\n".join(line for line in good.splitlines() if "{name:" not in line and "owner:" not in line)
+    text = text.replace("teammates:", "teammates: []").replace("    script:\n      - say: Seen it.\n", "")
+
+    assert refused(text, require_teammates=False).details["key"] == "tasks[0].script"
+
+
 def test_tools_that_the_caller_knows_are_callable(load, changed) -> None:
     """The set of tools is not this package's to decide."""
     text = changed("- Read:", "- Fetch:")

@@ -81,10 +81,11 @@ def test_home_is_written_as_a_tilde(load, good, tmp_path, monkeypatch) -> None:
 
 def test_bom_and_windows_line_ends_are_read(tmp_path, good) -> None:
     """Editors add both without asking."""
-    path = tmp_path / "team.yaml"
-    path.write_bytes(b"\xef\xbb\xbf" + good.replace("\n", "\r\n").encode())
+    for name, text in (("team.yaml", good), ("team.toml", TOML)):
+        path = tmp_path / name
+        path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
 
-    assert load_team_file(str(path)).team.name == "demo"
+        assert load_team_file(str(path)).team.name == "demo"
 
 
 def test_count_makes_members_of_a_role(load, good) -> None:
