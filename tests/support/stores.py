@@ -138,6 +138,8 @@ def states_around(template: Path, name: str) -> tuple[dict[str, Any], dict[str, 
 
 def check_recovery(team: Team, name: str, before: dict[str, Any], after: dict[str, Any]) -> None:
     """Check that an operation which was cut off happened or did not, and that the team goes on."""
+    seen = [team.tasks(by).table().tasks() for by in ("user", *NAMES)]
+    assert seen == [seen[0]] * len(seen)  # no store shows what did not get into the journal
     if name in REPEATABLE:
         OPERATIONS[name](team)
         assert state_of(team) == after

@@ -27,7 +27,7 @@ def a_lock(path: Path, name: str = "w1@demo") -> FileLock:
 def held_elsewhere(path: Path) -> Iterator[None]:
     """Hold the kernel's lock by a descriptor of its own: to the kernel that is another holder."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT)
-    fcntl.flock(fd, fcntl.LOCK_EX)
+    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     try:
         yield
     finally:
@@ -134,6 +134,8 @@ def test_failure_at_any_call_leaves_it_free(tmp_path: Path) -> None:
         lock = a_lock(tmp_path / f"lock-{point.number}")
         with syscalls.fault_hook(FailAt(Point(point.number, point.call))), pytest.raises(StorageIOError):
             lock.acquire()
+        with held_elsewhere(Path(lock.path)):
+            pass
         with lock:
             pass
 

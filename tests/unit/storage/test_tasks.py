@@ -211,7 +211,7 @@ def test_file_above_one_page_is_never_written_in_place(team: Team, store: TaskSt
     add(store, "big", description="x" * 4096)
     path = Path(team.layout.task("1"))
     inode = path.stat().st_ino
-    claim_task(team, "w1")
+    store.edit("1", {"subject": "b"})
     assert path.stat().st_ino != inode
     check_tasks(team)
 
@@ -356,10 +356,12 @@ def test_without_a_mark_to_trust_every_file_is_compared(team: Team, store: TaskS
     assert kinds(team) == ["task_created"] * 4
 
 
-def test_journal_of_another_generation_is_read_anew(team: Team, store: TaskStore) -> None:
-    """Somebody replaced it by a shorter one that says the same."""
+@pytest.mark.parametrize("size", [0, 1000])
+def test_journal_of_another_generation_is_read_anew(team: Team, store: TaskStore, size: int) -> None:
+    """Somebody replaced it by another one that says the same."""
     add(store, "first", "second")
-    snaps = [{"op": "snap", "task": json.loads(Path(team.layout.task(i)).read_text())} for i in ("1", "2")]
+    tasks = [json.loads(Path(team.layout.task(task_id)).read_text()) for task_id in ("1", "2")]
+    snaps = [{"op": "snap", "task": task, "padding": "x" * size} for task in tasks]
     head = {"op": "head", "gen": 1, "seq": 2, "next": 3}
     fresh = Path(team.layout.tasks_dir, ".journal.jsonl.new")
     fresh.write_bytes(b"".join(map(render_line, [head, *snaps])))
@@ -368,6 +370,14 @@ def test_journal_of_another_generation_is_read_anew(team: Team, store: TaskStore
     assert store.table().gen == 1
     assert Path(team.layout.lock("tasks")).read_bytes().startswith(b"1 3 ")
     check_tasks(team)
+
+
+def test_journal_that_was_cut_is_read_anew(team: Team, store: TaskStore) -> None:
+    """Somebody put an older copy back."""
+    add(store, "first", "second")
+    path = Path(team.layout.journal)
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
+    assert [task.id for task in store.table().tasks()] == ["1"]
 
 
 @pytest.mark.parametrize("damage", [b"garbage\n", b'{"seq":3,"op":"del","c":"00000000"}\n'])

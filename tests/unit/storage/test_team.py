@@ -140,6 +140,9 @@ def test_failure_at_any_call_leaves_nothing_of_the_team(tmp_path: Path) -> None:
             open_team(str(root), "demo", SETTINGS, FakeClock()).tasks("user").create(NewTask(subject="x"))
             continue
         assert list_teams(str(root)) == ()
+        if not number % 2 and (root / "teams").exists():
+            assert os.listdir(root / "teams") in ([], [".locks"])
+            assert os.listdir(root / "tasks") == []
         make(root).tasks("user").create(NewTask(subject="x"))
         assert [name for name in os.listdir(root / "teams") if name != ".locks"] == ["demo"]
         assert os.listdir(root / "tasks") == ["demo"]
