@@ -11,6 +11,7 @@ from swarm.cli.session import Io, actor, the_team
 from swarm.cli.team_file import read_team_file
 from swarm.core.identity import suggest_name
 from swarm.errors import ConfigError, SwarmError
+from swarm.teamfile.members import members
 from swarm.teamfile.plan import Plan, plan_as_json, plan_tasks, render_graph
 from swarm.teamfile.plan import plan as plan_file
 
@@ -44,7 +45,7 @@ def validate(args: Mapping[str, Any], io: Io) -> int:
     if io.json:
         io.print_json(plan_as_json(plan_file(team)))
     else:
-        parts = (count(len(team.teammates), "teammate"), count(len(team.tasks), "task"))
+        parts = (count(len(members(team)), "teammate"), count(len(team.tasks), "task"))
         io.print(f"{printable(args['file'])} is right: team {team.name}, {', '.join(parts)}")
     return 0
 

@@ -29,7 +29,7 @@ from swarm.values import Value
 _SIGNS = {"pending": SIGNS["ready"][0]} | {
     status: sign for status, (sign, _, _) in SIGNS.items() if status in STATUSES
 }
-_ID_CELLS_MAX = 24
+_ID_CELLS_MIN = 8
 _LABEL_CELLS_MIN = 12
 _LANES_MAX = 16
 _ALL_GLYPHS = "│─├┤╮╯╭╰┬◂▸→…" + "".join(_SIGNS.values())
@@ -110,7 +110,7 @@ def _symbol(task: PlannedTask) -> str:
 def _table(rows: list[_Row], width: int, *, fine: bool) -> Iterator[str]:
     tasks = [row.task.node for row in rows if row.task]
     lanes = max((len(row.lanes) for row in rows), default=0)
-    ids = min(max((cell_len(node.id) for node in tasks), default=0), _ID_CELLS_MAX)
+    ids = min(max((cell_len(node.id) for node in tasks), default=0), max(width // 4, _ID_CELLS_MIN))
     owners = max((cell_len(_owner(row.task)) for row in rows if row.task), default=0)
     labels = max((cell_len(one_line(node.label)) for node in tasks), default=0)
     room = width - len("  1  ") - lanes - ids - owners - 5

@@ -59,6 +59,7 @@ def test_dot_quotes_everything(nasty) -> None:
     assert '"' not in without_strings
     assert "S -> S [penwidth=2];" in without_strings
     assert "gone" not in text
+    assert '[label="end: say \\"hi\\" \\\\ <b>end' in text
     assert 'fillcolor="#ffd6d6"' in text
     assert '  "c" [label="c: C"];\n' in text
 

@@ -146,6 +146,7 @@ def test_no_line_is_wider_than_the_terminal(width) -> None:
     """Wide characters count twice."""
     nodes = [
         Node(id="key-that-is-long-beyond-reason-and-more", label="日本語" * 30, owner="me"),
+        *(Node(id=f"w{n}", label="語" * n, owner="me") for n in range(8, 40, 4)),
         Node(id="b", label="x" * 100, owner="me", blocked_by=("key-that-is-long-beyond-reason-and-more",)),
     ]
     lines = render_graph(plan_nodes("t", nodes), width=width).splitlines()
