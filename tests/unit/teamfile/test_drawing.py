@@ -146,13 +146,22 @@ def test_no_line_is_wider_than_the_terminal(width) -> None:
     """Wide characters count twice."""
     nodes = [
         Node(id="key-that-is-long-beyond-reason-and-more", label="日本語" * 30, owner="me"),
-        *(Node(id=f"w{n}", label="語" * n, owner="me") for n in range(8, 40, 4)),
         Node(id="b", label="x" * 100, owner="me", blocked_by=("key-that-is-long-beyond-reason-and-more",)),
     ]
     lines = render_graph(plan_nodes("t", nodes), width=width).splitlines()
 
     assert all(cell_len(line) <= width for line in lines[:-2])
-    assert any("…" in line for line in lines)
+    assert sum("…" in line for line in lines) == 2
+
+
+@pytest.mark.parametrize("length", range(15, 40, 3))
+def test_a_label_that_is_cut_says_so(length) -> None:
+    """Fewer characters than cells, but more cells than there is room: that is cut, too."""
+    label = "語" * length
+    (row,) = render_graph(plan_nodes("t", [Node(id="a", label=label)]), width=60).splitlines()[2:3]
+
+    assert (label in row) is (cell_len(label) <= 48)
+    assert ("…" in row) is (label not in row)
 
 
 def test_nothing_in_a_subject_can_move_the_cursor() -> None:
