@@ -15,6 +15,7 @@ from swarm.storage.clock import SystemClock
 from swarm.storage.files import encode, write_bytes
 from swarm.storage.team import Team, create_team
 from swarm.teamfile.reader import LoadedTeamFile, dump_for_team, members, new_tasks
+from swarm.teamfile.schema import SCHEMA_FILE_NAME
 from swarm.workspace.git import GitWorkspace
 
 
@@ -24,8 +25,8 @@ def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> 
     workspace = os.path.realpath(loaded.workspace)
     _check_size(loaded, options, settings)
     repository = GitWorkspace(workspace)
-    if repository.is_repository():
-        _check_clean(repository, options)
+    if repository.is_repository() and not options.allow_dirty:
+        _check_clean(repository, workspace, loaded)
     team = create_team(
         options.root,
         name,
@@ -52,10 +53,11 @@ def _check_size(loaded: LoadedTeamFile, options: RunOptions, settings: Settings)
         )
 
 
-def _check_clean(repository: GitWorkspace, options: RunOptions) -> None:
-    if options.allow_dirty:
-        return
-    dirty = repository.dirty_paths()
+def _check_clean(repository: GitWorkspace, workspace: str, loaded: LoadedTeamFile) -> None:
+    """Refuse a workspace with changes of a person; the team file itself, and its schema, may be new."""
+    folder = os.path.dirname(loaded.path)
+    own = {os.path.realpath(path) for path in (loaded.path, os.path.join(folder, SCHEMA_FILE_NAME))}
+    dirty = [path for path in repository.dirty_paths() if os.path.join(workspace, path) not in own]
     if dirty:
         shown = ", ".join(dirty[:3]) + (f" and {len(dirty) - 3} more" if dirty[3:] else "")
         raise StateError(

@@ -14,7 +14,7 @@ _TEXT = """\
 #
 #   swarm validate team.yaml     is it right?
 #   swarm plan team.yaml         what waits for what?
-#   swarm run team.yaml          do it (commit this file first, or add --allow-dirty)
+#   swarm run team.yaml          do it
 
 name: {name}
 description: Two teammates write a greeting and check it

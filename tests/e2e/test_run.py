@@ -201,6 +201,16 @@ def test_a_dirty_tree_is_refused_unless_allowed(shell: Shell) -> None:
     assert (shell.cwd / "ws" / "mine.txt").read_text() == "mine"
 
 
+def test_a_fresh_team_file_in_the_repository_runs(shell: Shell) -> None:
+    """`init` then `run` works at once: the team file and its schema are nobody's unsaved work."""
+    subprocess.run(["git", "init", "-q"], cwd=shell.cwd, check=True)
+
+    assert shell.swarm("init").code == 0
+    ended = shell.swarm("run", "team.yaml", "--json")
+
+    assert ended.code == 0, ended.err
+
+
 @pytest.mark.parametrize(
     "words",
     [
