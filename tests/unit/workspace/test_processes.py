@@ -79,7 +79,7 @@ def test_a_recycled_leader_has_no_members(start):
     process = start("sleep 60 & sleep 61")
     leader = leader_of(process)
 
-    assert len(members(leader, None)) == 3
+    wait_until(lambda: len(members(leader, None)) == 3)
     assert members(leader._replace(start_ticks=leader.start_ticks - 1), None) == ()
     assert kill_tree(leader._replace(start_ticks=leader.start_ticks - 1), None, 0.1) == ()
     assert process.poll() is None
