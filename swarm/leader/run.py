@@ -27,6 +27,7 @@ from swarm.settings import Settings
 from swarm.storage.processes import new_run
 from swarm.storage.team import Team
 from swarm.teamfile.reader import LoadedTeamFile, MemberSpec, members
+from swarm.workspace.processes import kill_marked
 
 _TICK_SECONDS = 0.1
 
@@ -188,8 +189,15 @@ class Run:
             await asyncio.wait([stopping], timeout=_TICK_SECONDS)
         for name in stopping.result():
             self.team.events.emit("agent_died", name, reason="did not stop in time and was cancelled")
+        self._end_leftovers()
         self._release_lost()
         self._read_mail()
+
+    def _end_leftovers(self) -> None:
+        """End what the teammates' commands left in the background: nothing of a run outlives it."""
+        for name in self._spawned:
+            mark = f"SWARM_RUN_ID={make_run_id(self.run, name, 1)}"
+            kill_marked(mark, self._settings.bash_kill_wait_seconds)
 
     def _finish(self) -> RunResult:
         store = self.team.tasks(LEADER)

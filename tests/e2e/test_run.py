@@ -171,6 +171,21 @@ def test_a_signal_ends_the_run_in_order(shell: Shell, number: signal.Signals) ->
     assert processes_of_run(json.loads(out)["run"]) == []
 
 
+def test_what_a_command_left_in_the_background_ends_with_the_run(shell: Shell) -> None:
+    """The call itself does not wait for it, the run does not leave it behind; also in a session of its own."""
+    script = [
+        {"calls": [{"Bash": {"command": "sleep 600 & setsid sleep 600 & echo $! > pid"}}]},
+        {"say": "Done."},
+    ]
+    file = write_team(shell, [a_task("a", script)], permissions={"mode": "bypassPermissions"})
+
+    ended = shell.swarm("run", file, "--json")
+
+    assert ended.code == 0, ended.err
+    assert (shell.cwd / "ws" / "pid").read_text().strip().isdigit()
+    assert processes_of_run(ended.json()["run"]) == []
+
+
 def test_an_existing_name_is_refused_and_left_alone(shell: Shell) -> None:
     """A second run doesn't touch the first one's team; `--name` gives it another."""
     file = write_team(shell, [a_task("a")])
