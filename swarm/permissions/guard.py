@@ -29,10 +29,11 @@ _WRITERS = frozenset("mv rm rmdir unlink shred tee touch dd truncate chmod chown
 _COPIERS = frozenset("cp ln install rsync".split())  # these write what is named last
 _EDITORS = frozenset("sed perl".split())  # these write when told to edit in place
 _REDIRECT = re.compile(r">{1,2}[|&]?\s*([^\s;&|<>()]+)")
-_SYSTEM_FOLDERS = frozenset(
-    "/ /bin /boot /dev /etc /home /lib /lib32 /lib64 /opt /proc /root /run /sbin /srv /sys /usr /usr/bin "
-    "/usr/lib /usr/local /usr/sbin /var /Applications /Library /System /Users /private".split()
+_BELOW_THE_TOP = (
+    "bin boot dev etc home lib lib32 lib64 opt proc root run sbin srv sys usr usr/bin usr/lib usr/local "
+    "usr/sbin var Applications Library System Users private"
 )
+_SYSTEM_FOLDERS = frozenset(("/", *(f"/{name}" for name in _BELOW_THE_TOP.split())))
 
 
 def refusal(command: str, cwd: str, policy: Policy) -> str | None:

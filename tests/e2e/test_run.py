@@ -172,7 +172,7 @@ def test_a_signal_ends_the_run_in_order(shell: Shell, number: signal.Signals) ->
 
 
 def test_what_a_command_left_in_the_background_ends_with_the_run(shell: Shell) -> None:
-    """The call itself does not wait for it, the run does not leave it behind; also in a session of its own."""
+    """The call itself does not wait for it, and the run does not leave it behind; setsid is no way out."""
     script = [
         {"calls": [{"Bash": {"command": "sleep 600 & setsid sleep 600 & echo $! > pid"}}]},
         {"say": "Done."},
