@@ -41,6 +41,10 @@ class Journal:
         self._size = 0
         self.table = TaskTable(layout.team)
 
+    def __del__(self) -> None:
+        if self.__dict__.get("_fd") is not None:
+            self.close()
+
     def refresh(self) -> None:
         """Apply the lines that others wrote; fold from the start when the file is another or was cut."""
         named = self._stat()

@@ -20,7 +20,7 @@ from swarm.storage import processes, syscalls
 HOLDER_OFFSET = 64
 HOLDER_SIZE = 64
 _SHORT_WAIT_SECONDS = 0.0002
-_LONG_WAIT_SECONDS = 0.005
+_LONG_WAIT_SECONDS = 0.002
 
 
 class _Shared:
@@ -28,6 +28,7 @@ class _Shared:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.users = 0
         self.threads = threading.Lock()
         self.owner: int | None = None  # the thread inside
         self.fd: int | None = None
@@ -47,19 +48,30 @@ class _Shared:
 
 
 _shared: dict[str, _Shared] = {}
-_shared_guard = threading.Lock()
+_shared_guard = threading.RLock()  # a lock may be collected, and left, while another one is joined
 
 
-def _share(path: str) -> _Shared:
+def _join(path: str) -> _Shared:
     folder, name = os.path.split(path)
     real = f"{os.path.realpath(folder)}/{name}"
     with _shared_guard:
-        return _shared.setdefault(real, _Shared(path))
+        shared = _shared.setdefault(real, _Shared(real))
+        shared.users += 1
+        return shared
+
+
+def _leave(shared: _Shared) -> None:
+    """Close the file with its last user: a long-lived process meets many teams."""
+    with _shared_guard:
+        shared.users -= 1
+        if shared.users == 0:
+            _shared.pop(shared.path, None)
+            shared.drop_file()
 
 
 def _forget_all() -> None:
     global _shared_guard  # noqa: PLW0603 - another thread may have held it at the fork
-    _shared_guard = threading.Lock()
+    _shared_guard = threading.RLock()
     for shared in _shared.values():
         shared.forget()
 
@@ -79,8 +91,13 @@ class FileLock:
         self._settings = settings
         self._clock = clock
         self._holder_name = holder_name
-        self._common = _share(path)
+        self._common = _join(path)
         self._held = False
+
+    def __del__(self) -> None:
+        common = self.__dict__.get("_common")
+        if common is not None:
+            _leave(common)
 
     @property
     def fd(self) -> int:

@@ -140,6 +140,23 @@ def test_failure_at_any_call_leaves_it_free(tmp_path: Path) -> None:
             pass
 
 
+def test_file_is_closed_with_the_last_lock_on_it(tmp_path: Path) -> None:
+    """Else a process that meets many teams would run out of descriptors."""
+
+    def open_files() -> list[str]:
+        links = (f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd"))
+        return [os.readlink(link) for link in links if os.path.exists(link)]
+
+    path = str(tmp_path / "lock")
+    first, second = a_lock(tmp_path / "lock"), a_lock(tmp_path / "lock")
+    with second:
+        del first
+        assert path in open_files()
+    assert path in open_files()
+    del second
+    assert path not in open_files()
+
+
 def test_descriptor_is_only_there_while_it_is_held(tmp_path: Path) -> None:
     lock = a_lock(tmp_path / "lock")
     with pytest.raises(RuntimeError):

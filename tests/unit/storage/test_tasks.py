@@ -451,6 +451,15 @@ def test_closed_store_opens_again(team: Team, store: TaskStore) -> None:
     assert store.table().get("1").owner == "w1"
 
 
+def test_store_that_is_dropped_keeps_no_file_open(tmp_path: Path) -> None:
+    made = make_team(tmp_path)
+    add(made.tasks("user"), "first")
+    made.inbox("w1").acknowledge(["x"])
+    del made
+    links = (f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd"))
+    assert not [link for link in links if os.path.exists(link) and str(tmp_path) in os.readlink(link)]
+
+
 def test_stores_are_shared_by_author(team: Team) -> None:
     assert team.tasks("w1") is team.tasks("w1")
     assert team.tasks("w1") is not team.tasks("w2")
