@@ -54,6 +54,7 @@ def test_a_new_task_holds_what_its_creator_decided(journal: Journaled) -> None:
     assert (task.seq, task.created_by, task.created_at, task.updated_at) == (2, "user", AT, AT)
     assert (task.files, task.verify, task.active_form) == (("api/**",), ("true",), "Doing it")
     assert journal.task("1").blocks == ("2",)
+    assert journal.lines[1]["task"]["metadata"]["swarm"]["seq"] == 2, "the line holds the file as it will be"
 
 
 def test_a_task_for_a_role_has_no_owner_yet(journal: Journaled) -> None:

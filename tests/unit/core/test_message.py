@@ -38,6 +38,9 @@ def test_the_least_that_another_client_writes_is_mail() -> None:
 
     assert (message.sender, message.timestamp, message.read, message.msg_v) == ("alice", "", False, None)
     assert message.msg_id.startswith("foreign-")
+    assert render_message(message) == {
+        "from": "alice", "text": "hi", "msg_id": message.msg_id, "type": "message", "read": False,
+    }  # fmt: skip
 
 
 def test_equal_foreign_mail_is_told_apart_by_its_place() -> None:
