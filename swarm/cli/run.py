@@ -47,6 +47,7 @@ def demo(args: Mapping[str, Any], io: Io) -> int:
     scratch = make_scratch(examples_dir() / "demo")
     io.note(f"A scratch copy of the example is in {scratch}")
     code = _go(read_team_file(str(scratch / "team.yaml")), options, io)
+    io.flush()
     io.note("No model was called: the scripted model played the turns that stand in the team file.")
     return code
 
