@@ -26,6 +26,7 @@ class Settings(Value):
     inbox_overflow_max_bytes: int = 64 * 1024 * 1024
     task_file_padding: int = 128
     task_file_in_place_bytes: int = 4096  # one page: a larger or page-crossing write can be torn by SIGKILL
+    history_keep_seconds: float = 30 * 86_400.0  # mail that was read longer ago goes when a team is pruned
     durability: str = "results"  # or "none": no fdatasync at all (tests, benchmarks)
 
     # A teammate's life

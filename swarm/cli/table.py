@@ -131,9 +131,28 @@ _TEAM_VERBS = (
         options=(JSON,),
     ),
     Verb(
+        path=("team", "archive"),
+        help="Put a team away, with all that it left; its name is free again.",
+        handler="swarm.cli.team_end:archive",
+        positionals=(_NAME,),
+        options=(_flag("force", "Also while tasks are in progress, or when another program made it."), JSON),
+        detail="It goes to teams/.archive, as files to read. Refused while one of its teammates is alive.",
+    ),
+    Verb(
+        path=("team", "prune"),
+        help="Remove what a team needs only while it runs; tasks, results and events stay.",
+        handler="swarm.cli.team_end:prune",
+        positionals=(_NAME,),
+        options=(_flag("force", "Also while tasks are in progress, and all mail that was read."), JSON),
+        detail=(
+            "Removed are leftover temporary, lock and spawn files, long tool results, and mail that was read "
+            "over 30 days ago. Refused while one of its teammates is alive."
+        ),
+    ),
+    Verb(
         path=("team", "delete"),
         help="Delete a team with its tasks, mail and transcripts.",
-        handler="swarm.cli.team:delete",
+        handler="swarm.cli.team_end:delete",
         positionals=(_NAME,),
         options=(_flag("force", "Also when results would be lost, or another program made it."), JSON),
         detail="Refused while one of its teammates is alive.",
@@ -338,17 +357,16 @@ VERBS = (
 )
 """All verbs, in the order of the help page."""
 
-GROUPS = {"team": "Make, list, show and delete teams.", "task": "Add, list, claim, finish and edit tasks."}
+GROUPS = {
+    "team": "Make, list, show, archive, prune and delete teams.",
+    "task": "Add, list, claim, finish and edit tasks.",
+}
 """First words that are followed by a verb, and what they are about."""
 
 _NOT_BUILT_WORDS = (
     "resume undo spawn stop restart pause continue attach permissions approve deny lead top cost"
 )
-NOT_BUILT = (
-    ("team", "archive"),
-    ("team", "prune"),
-    *((word,) for word in (*_NOT_BUILT_WORDS.split(), "doctor")),
-)
+NOT_BUILT = (*((word,) for word in (*_NOT_BUILT_WORDS.split(), "doctor")),)
 """Verbs that are known, and refused by name."""
 
 

@@ -1,4 +1,4 @@
-"""`swarm team create|list|show|delete`."""
+"""`swarm team create|list|show`: which teams there are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from swarm.core.identity import LEADER, USER
 from swarm.core.roster import Roster
 from swarm.errors import ConfigError, SwarmError
 from swarm.storage.layout import Layout
-from swarm.storage.team import Team, TeamListing, create_team, delete_team, list_teams
+from swarm.storage.team import Team, TeamListing, create_team, list_teams
 
 
 def create(args: Mapping[str, Any], io: Io) -> int:
@@ -30,7 +30,7 @@ def create(args: Mapping[str, Any], io: Io) -> int:
         clock=io.clock,
     )
     if io.json:
-        io.print_json(_object(team, team.roster.load()))
+        io.print_json(team_object(team, team.roster.load()))
     else:
         io.print(f"team {team.name} is made, in {printable(team.layout.team_dir)}")
     return 0
@@ -40,7 +40,7 @@ def list_all(_args: Mapping[str, Any], io: Io) -> int:
     """List the teams, also those of another client, with their names alone."""
     listings = list_teams(io.root)
     if io.json:
-        io.print_json({"teams": [_listed(listing, io) for listing in listings]})
+        io.print_json({"teams": [listed(listing, io) for listing in listings]})
         return 0
     if not listings:
         io.note("no teams yet; make one with swarm team create, or watch swarm demo")
@@ -55,23 +55,10 @@ def show(args: Mapping[str, Any], io: Io) -> int:
     team = the_team(args if args["name"] is None else {**args, "team": args["name"]}, io)
     roster = team.roster.load()
     if io.json:
-        io.print_json(_object(team, roster))
+        io.print_json(team_object(team, roster))
         return 0
     for line in _page(team, roster, io):
         io.print(line)
-    return 0
-
-
-def delete(args: Mapping[str, Any], io: Io) -> int:
-    """Delete one team; with `--json` its last state is printed."""
-    name = args["name"]
-    listing = next((found for found in list_teams(io.root) if found.name == name), None)
-    last = _listed(listing, io) if listing else {"name": name, "native": False}
-    delete_team(io.root, name, force=args["force"], settings=io.settings, clock=io.clock)
-    if io.json:
-        io.print_json(last)
-    else:
-        io.print(f"team {printable(name)} is deleted")
     return 0
 
 
@@ -84,7 +71,8 @@ def _workspace(given: str | None) -> str:
     return path
 
 
-def _object(team: Team, roster: Roster) -> dict[str, Any]:
+def team_object(team: Team, roster: Roster) -> dict[str, Any]:
+    """Return a team as `team show --json` has it."""
     return {
         "name": team.name,
         "native": True,
@@ -95,12 +83,13 @@ def _object(team: Team, roster: Roster) -> dict[str, Any]:
     }
 
 
-def _listed(listing: TeamListing, io: Io) -> dict[str, Any]:
+def listed(listing: TeamListing, io: Io) -> dict[str, Any]:
+    """Return a team as `team list --json` has it; of a foreign or damaged one little is known."""
     if not listing.native or listing.roster is None:
         return {"name": listing.name, "native": False}
     team = Team(Layout(root=io.root).team(listing.name), io.settings, io.clock)
     try:
-        return _object(team, listing.roster)
+        return team_object(team, listing.roster)
     except SwarmError:  # one damaged team must not hide the others; `team show` says what is wrong
         return {"name": listing.name, "native": True}
 
@@ -110,7 +99,7 @@ def _row(listing: TeamListing, io: Io) -> tuple[str, ...]:
         return (listing.name, "damaged", "", "", listing.problem)
     if not listing.native or listing.roster is None:
         return (listing.name, "made by another program", "", "", "")
-    found = _listed(listing, io)
+    found = listed(listing, io)
     if "tasks" not in found:
         return (listing.name, "damaged", "", "", f"see swarm team show {listing.name}")
     done, total = found["tasks"]["completed"], _total(found["tasks"])
@@ -128,7 +117,7 @@ def _total(counts: Mapping[str, int]) -> int:
 
 
 def _page(team: Team, roster: Roster, io: Io) -> Iterator[str]:
-    found = _object(team, roster)
+    found = team_object(team, roster)
     yield paint(printable(team.name), "bold", enabled=io.color)
     facts = {
         "description": roster.description or "",

@@ -24,9 +24,9 @@ def delete(team: Team, *, force: bool) -> None:
     if not (is_plain(team.name) and _exists(team.layout, force=force)):
         raise no_such_team(team.root, team.name)
     with teams_lock(layout, team.settings, team.clock):
-        _refuse_living(team)
+        refuse_living(team)
         if not force:
-            _refuse_foreign(team.layout)
+            refuse_foreign(team.layout)
             _refuse_losing(team)
         _remove(layout, team.layout)
 
@@ -38,7 +38,8 @@ def _exists(team: TeamLayout, *, force: bool) -> bool:
     )
 
 
-def _refuse_living(team: Team) -> None:
+def refuse_living(team: Team) -> None:
+    """Refuse to take the files of an agent that is alive."""
     for record in team.agents.list_agents():
         if record.state != "stopped" and processes.liveness(record) == "alive":
             raise StateError(
@@ -48,11 +49,12 @@ def _refuse_living(team: Team) -> None:
             )
 
 
-def _refuse_foreign(team: TeamLayout) -> None:
+def refuse_foreign(team: TeamLayout, deed: str = "deletes") -> None:
+    """Refuse a team of another client; `deed` is what `--force` would do with it."""
     roster = find_roster(team.config)
     if roster is None or not is_native(team.team, roster):
         raise StateError(
-            f"team {team.team} was not made by swarm; --force deletes it all the same",
+            f"team {team.team} was not made by swarm; --force {deed} it all the same",
             code="mixed_team",
             details={"value": team.team},
         )

@@ -26,6 +26,8 @@ PROMISED = {
     ("team", "create"): "--description --workspace --json",
     ("team", "list"): "--json",
     ("team", "show"): "--json",
+    ("team", "archive"): "--force --json",
+    ("team", "prune"): "--force --json",
     ("team", "delete"): "--force --json",
     ("task", "add"): "--description --blocked-by --owner --verify --json",
     ("task", "list"): "--ready --blocked --status --json",

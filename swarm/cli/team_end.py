@@ -1,0 +1,84 @@
+"""`swarm team archive|prune|delete`: what becomes of a team that has done its work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from swarm.cli.render import count, printable
+from swarm.cli.session import Io
+from swarm.cli.team import listed, team_object
+from swarm.storage.archive import archive_team
+from swarm.storage.layout import Layout
+from swarm.storage.pruning import Freed, prune_team
+from swarm.storage.team import Team, delete_team, list_teams, open_team
+
+_UNIT = 1024
+_UNITS = ("bytes", "KiB", "MiB", "GiB")
+_NOUNS = {
+    "temporary_files": "temporary file",
+    "spawn_files": "spawn file",
+    "tool_results": "tool result",
+    "read_mail": "read message",
+    "lock_files": "lock file",
+}
+
+
+def delete(args: Mapping[str, Any], io: Io) -> int:
+    """Delete one team; with `--json` its last state is printed."""
+    name = args["name"]
+    last = _last_state(name, io)
+    delete_team(io.root, name, force=args["force"], settings=io.settings, clock=io.clock)
+    if io.json:
+        io.print_json(last)
+    else:
+        io.print(f"team {printable(name)} is deleted")
+    return 0
+
+
+def archive(args: Mapping[str, Any], io: Io) -> int:
+    """Put one team away; with `--json` its last state is printed, and where it is now."""
+    name = args["name"]
+    last = _last_state(name, io)
+    place = archive_team(Team(Layout(root=io.root).team(name), io.settings, io.clock), force=args["force"])
+    if io.json:
+        io.print_json(last | {"archive": place})
+    else:
+        io.print(f"team {printable(name)} is archived in {printable(place)}")
+    return 0
+
+
+def prune(args: Mapping[str, Any], io: Io) -> int:
+    """Remove what a resting team needs no more, and say how much that was."""
+    team = open_team(io.root, args["name"], io.settings, io.clock)
+    freed = prune_team(team, force=args["force"])
+    if io.json:
+        groups = [{"what": group.what, "items": group.items, "bytes": group.size} for group in freed]
+        total = sum(group.size for group in freed)
+        io.print_json(team_object(team, team.roster.load()) | {"freed": groups, "freed_bytes": total})
+    else:
+        _print_freed(team.name, freed, io)
+    return 0
+
+
+def _last_state(name: str, io: Io) -> dict[str, Any]:
+    listing = next((found for found in list_teams(io.root) if found.name == name), None)
+    return listed(listing, io) if listing else {"name": name, "native": False}
+
+
+def _print_freed(name: str, freed: tuple[Freed, ...], io: Io) -> None:
+    groups = [group for group in freed if group.items]
+    if not groups:
+        io.print(f"team {name} holds nothing that it does not need")
+        return
+    io.print(f"team {name} is pruned, {_size(sum(group.size for group in groups))} are free again:")
+    for group in groups:
+        io.print(f"  {count(group.items, _NOUNS[group.what])}, {_size(group.size)}")
+
+
+def _size(number: int) -> str:
+    """Return a size for people: `812 bytes`, `1.5 MiB`."""
+    value, unit = float(number), 0
+    while value >= _UNIT and unit < len(_UNITS) - 1:
+        value, unit = value / _UNIT, unit + 1
+    return f"{value:.1f} {_UNITS[unit]}" if unit else f"{number} {_UNITS[0]}"

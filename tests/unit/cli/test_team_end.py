@@ -1,0 +1,63 @@
+"""Teams that are done: put away, pruned, deleted."""
+
+import os
+from pathlib import Path
+
+from tests.support.documented import example
+from tests.unit.cli.conftest import Swarm
+from tests.unit.cli.steps import add, claimed
+
+
+def root() -> Path:
+    return Path(os.environ["CLAUDE_CONFIG_DIR"])
+
+
+def test_archiving_prints_the_last_state_and_the_place(demo: Swarm) -> None:
+    add(demo, "first")
+    before = demo("team", "show", "--json").json()
+    printed = demo("team", "archive", "demo", "--json").json()
+
+    assert Path(printed["archive"]).is_dir()
+    assert printed == before | {"archive": printed["archive"]}
+    assert demo("team", "list", "--json").json() == {"teams": []}
+    assert demo("team", "archive", "demo", "--json").error()["code"] == "no_such_team"
+
+
+def test_archiving_says_where_it_is(demo: Swarm) -> None:
+    out = demo("team", "archive", "demo").out
+
+    (place,) = (root() / "teams/.archive").iterdir()
+    assert out == f"team demo is archived in {place}\n"
+
+
+def test_a_claimed_task_holds_its_team_back(demo: Swarm) -> None:
+    add(demo, "first")
+    claimed(demo, "1")
+
+    for verb in ("prune", "archive"):
+        assert demo("team", verb, "demo", "--json").error()["code"] == "in_progress"
+        assert demo("team", verb, "demo", "--force").code == 0
+
+
+def test_pruning_has_the_documented_shape(demo: Swarm) -> None:
+    printed, shown = demo("team", "prune", "demo", "--json").json(), example("json.md", "output: team prune")
+
+    assert list(printed) == list(shown)
+    assert [group["what"] for group in printed["freed"]] == [group["what"] for group in shown["freed"]]
+    assert [list(group) for group in printed["freed"]] == [list(group) for group in shown["freed"]]
+    assert sum(group["bytes"] for group in printed["freed"]) == printed["freed_bytes"]
+
+
+def test_pruning_says_what_is_free_again(demo: Swarm) -> None:
+    (root() / "teams/demo/.spawn/w1.env").write_text("A=1\n" * 1000)
+    demo("team", "prune", "demo")
+    (root() / "teams/demo/.spawn/w1.env").write_text("A=1\n" * 1000)
+    lines = demo("team", "prune", "demo").lines
+
+    assert lines[0].startswith("team demo is pruned, ")
+    assert lines[1] == "  1 spawn file, 3.9 KiB"
+
+
+def test_an_unknown_team_is_not_found(demo: Swarm) -> None:
+    for verb in ("archive", "prune"):
+        assert demo("team", verb, "nosuch", "--json").error()["code"] == "no_such_team"
