@@ -12,6 +12,7 @@ from swarm.core.fields import integer
 from swarm.core.fold import Changes, Fold, changes_of
 from swarm.core.globs import may_overlap
 from swarm.core.graph import shortest_path
+from swarm.core.outlook import Outlook
 from swarm.core.ready import OPEN_LANE, ReadyQueue
 from swarm.core.task import STATUSES, Task
 from swarm.errors import NotFoundError
@@ -31,6 +32,7 @@ class TaskTable:
         self._dependents: dict[str, dict[str, None]] = {}
         self._waits: dict[str, int] = {}  # for each task, how many of its blockers are not completed
         self._queue = ReadyQueue()
+        self._outlook = Outlook(self.find, lambda task_id: self._dependents.get(task_id, ()), _lane)
         self._running: dict[str, Task] = {}
         self._status_counts = dict.fromkeys(STATUSES, 0)
 
@@ -88,13 +90,25 @@ class TaskTable:
 
     def lowest_claimable(self, name: str, role: str | None) -> str | None:
         """Return the lowest ready task that this agent may take now."""
-        lanes = dict.fromkeys([OPEN_LANE, name, role or OPEN_LANE])
-        number = self._queue.first(lanes, lambda n: self._may_take(self._tasks[str(n)], name, role))
+        number = self._queue.first(
+            _lanes(name, role), lambda n: self._may_take(self._tasks[str(n)], name, role)
+        )
+        return None if number is None else str(number)
+
+    def lowest_expected(self, name: str, role: str | None) -> str | None:
+        """Return the lowest pending task that may come to this agent now or later, by itself."""
+        number = self._outlook.lowest(
+            _lanes(name, role), lambda n: _is_meant_for(self._tasks[str(n)], name, role)
+        )
         return None if number is None else str(number)
 
     def in_progress_of(self, name: str) -> tuple[str, ...]:
         """Return the tasks that this agent holds."""
         return tuple(task.id for task in self._running.values() if task.owner == name)
+
+    def in_progress(self) -> tuple[Task, ...]:
+        """Return the tasks that somebody is on; costs nothing for all others."""
+        return tuple(self._running.values())
 
     def overlapping(self, task: Task) -> tuple[str, ...]:
         """Return the other tasks in progress that may write what this one may write."""
@@ -118,9 +132,7 @@ class TaskTable:
         return task is not None and task.status == "completed"
 
     def _may_take(self, task: Task, name: str, role: str | None) -> bool:
-        assigned = task.owner is None or task.owner in (name, role)
-        fits = task.requires is None or task.requires.fits(name, role)
-        return assigned and fits and not self.overlapping(task)
+        return _is_meant_for(task, name, role) and not self.overlapping(task)
 
     def _put_all(self, changes: Changes) -> None:
         for task_id, task in changes.items():
@@ -137,6 +149,7 @@ class TaskTable:
         if completed != was_completed:
             self._tell_dependents(task_id, -1 if completed else 1)
         self._refresh(task_id)
+        self._outlook.refresh(task_id)
 
     def _store(self, task_id: str, before: Task | None, after: Task | None) -> None:
         if before is not None:
@@ -169,6 +182,15 @@ class TaskTable:
             self._queue.add(int(task_id), _lane(task))
         else:
             self._queue.remove(int(task_id))
+
+
+def _lanes(name: str, role: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((OPEN_LANE, name, role or OPEN_LANE)))
+
+
+def _is_meant_for(task: Task, name: str, role: str | None) -> bool:
+    assigned = task.owner is None or task.owner in (name, role)
+    return assigned and (task.requires is None or task.requires.fits(name, role))
 
 
 def _lane(task: Task) -> str:

@@ -223,6 +223,15 @@ class TaskGraph(RuleBasedStateMachine):
             assert self.table.lowest_claimable(name, ROLES.get(name)) == expected
 
     @invariant()
+    def the_expected_task_is_the_lowest_with_a_future(self) -> None:
+        """What is known from line to line is what a walk from every failed task would give."""
+        hopeless = _hopeless(self.table)
+        pending = [task.id for task in self.table.tasks() if task.status == "pending"]
+        for name in NAMES:
+            hoped = (key for key in pending if key not in hopeless and _is_meant(self.table, key, name))
+            assert self.table.lowest_expected(name, ROLES.get(name)) == next(hoped, None)
+
+    @invariant()
     def live_claims_have_an_owner_and_no_result(self) -> None:
         for task in self.table.tasks():
             running = task.status == "in_progress"
@@ -273,10 +282,26 @@ def _is_ready(task: Task, tasks: dict[str, Task]) -> bool:
 
 
 def _fits(table: TaskTable, task_id: str, name: str) -> bool:
+    return _is_meant(table, task_id, name) and not table.overlapping(table.get(task_id))
+
+
+def _is_meant(table: TaskTable, task_id: str, name: str) -> bool:
     task = table.get(task_id)
     role = ROLES.get(name)
     meant = task.requires is None or task.requires.fits(name, role)
-    return task.owner in (None, name, role) and meant and not table.overlapping(task)
+    return meant and task.owner in (None, name, role)
+
+
+def _hopeless(table: TaskTable) -> set[str]:
+    """Return the tasks that wait, through however many others, for a failed or cancelled one."""
+    waiting = [task for task in table.tasks() if task.status in ("failed", "cancelled")]
+    hopeless: set[str] = set()
+    while waiting:
+        for dependent in map(table.get, waiting.pop().blocks):
+            if dependent.status == "pending" and dependent.id not in hopeless:
+                hopeless.add(dependent.id)
+                waiting.append(dependent)
+    return hopeless
 
 
 def test_a_loop_of_any_length_is_refused() -> None:

@@ -178,6 +178,22 @@ def test_tasks_that_write_the_same_files_do_not_run_at_once(journal: Journaled) 
     assert table.lowest_claimable("w2", None) == "1"
 
 
+def test_what_is_behind_a_cancelled_task_is_expected_again_after_its_retry(journal: Journaled) -> None:
+    first = journal.add()
+    second = journal.add(blocked_by=(first,))
+    journal.add(blocked_by=(second,))
+    table = journal.table
+
+    journal.write(operations.cancel(table, first, "not wanted"))
+    assert table.lowest_expected("w1", None) is None
+
+    journal.write(operations.edit(table, first, {"subject": "Still cancelled"}, {}))
+    assert table.lowest_expected("w1", None) is None
+
+    journal.write(operations.retry(table, first))
+    assert table.lowest_expected("w1", None) == first
+
+
 def test_a_loop_is_named_from_its_new_edge(journal: Journaled) -> None:
     journal.add()
     journal.add(blocked_by=("1",))

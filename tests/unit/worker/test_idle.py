@@ -124,3 +124,14 @@ def test_a_very_long_chain_is_no_problem(board) -> None:
     board.fail(first, "other")
 
     assert board.why() == IdleReason(reason="no_task")
+
+
+def test_the_reason_costs_the_same_however_many_tasks_there_are(board) -> None:
+    """An idle teammate looks after every change of any task, of which there may be ten thousand."""
+    for _ in range(20):
+        board.complete(board.add(), "other")
+    first = board.add(agent="other")
+    board.add(after=[first], agent="me")
+    board.table.tasks = None
+
+    assert board.why() == IdleReason(reason="waiting_for_task", on=first)
