@@ -133,25 +133,40 @@ class Inbox:
         self._events.emit("inbox_set_aside", self._name, path=aside)
 
     def _move(self, ids: frozenset[str]) -> list[Message]:
-        """Do the acknowledgement: history first, then the array, then the overflow.
-
-        Killed in between, the next one finds the same ids in the last lines of the history and goes on.
-        """
-        before = self._load_array()
-        in_array, strays = split_array(before)
+        """Do the acknowledgement: history first, then the array, then the overflow."""
+        in_array, strays = split_array(self._load_array())
         overflow = self._files.load_overflow()
         waiting = _once(in_array + overflow)
+        finished = self._finish_last(waiting, strays, had_overflow=bool(overflow))
+        if finished:
+            gone = {m.msg_id for m in finished}
+            waiting, strays = [m for m in waiting if m.msg_id not in gone], []
         now = self._clock.now()
         done = [m for m in waiting if m.msg_id in ids or m.read or _is_expired(m, now)]
         if not (done or strays or overflow):
-            return []
-        recorded = self._files.last_batch()
-        moved = [_acked(m, ids, now) for m in done if m.msg_id not in recorded]
-        if moved or strays:
-            self._files.append_history([render_line(m) for m in moved] + [json_line(item) for item in strays])
-        gone = recorded | {m.msg_id for m in done}
+            return finished
+        moved = [_acked(m, ids, now) for m in done]
+        self._files.append_history([*map(render_line, moved), *map(json_line, strays)])
+        gone = {m.msg_id for m in done}
         self._refill([m for m in waiting if m.msg_id not in gone], had_overflow=bool(overflow))
-        return moved
+        return finished + moved
+
+    def _finish_last(
+        self, waiting: Sequence[Message], strays: Sequence[Any], *, had_overflow: bool
+    ) -> list[Message]:
+        """Take out of array and overflow what a killed acknowledgement left there, and return it.
+
+        The last batch of the history tells what that is. It has to be gone before a newer batch hides it.
+        """
+        batch, recorded_strays = self._files.last_batch()
+        here = {m.msg_id for m in waiting}
+        left_over = [m for m in batch if m.msg_id in here]
+        if left_over:
+            lines = [line for line in map(json_line, strays) if line not in recorded_strays]
+            self._files.append_history(lines)
+            gone = {m.msg_id for m in left_over}
+            self._refill([m for m in waiting if m.msg_id not in gone], had_overflow=had_overflow)
+        return left_over
 
     def _refill(self, waiting: Sequence[Message], *, had_overflow: bool) -> None:
         count, size = 0, len("[\n]\n")

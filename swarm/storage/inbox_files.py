@@ -5,7 +5,7 @@ Whoever changes one of them holds the inbox lock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from swarm.core.jsontext import json_line, parse_object
@@ -37,19 +37,19 @@ class InboxFiles:
     def load_history(self) -> list[Message]:
         return [m for _, line in files.read_lines(self.history_path) if (m := _parse(line)) is not None]
 
-    def last_batch(self) -> frozenset[str]:
-        """Return the ids of the history lines that were written last, all in one go."""
-        ids: set[str] = set()
-        at: str | None = None
+    def last_batch(self) -> tuple[list[Message], list[bytes]]:
+        """Return what was written to the history last, in one go: messages, and lines that are none."""
+        messages: list[Message] = []
+        others: list[bytes] = []
         for line in files.read_lines_backwards(self.history_path):
             message = _parse(line)
             if message is None:
-                continue
-            if at is not None and message.acked_at != at:
+                others += [] if messages else [line + b"\n"]
+            elif messages and message.acked_at != messages[-1].acked_at:
                 break
-            at = message.acked_at
-            ids.add(message.msg_id)
-        return frozenset(ids)
+            else:
+                messages.append(message)
+        return messages[::-1], others
 
     def is_known(self, msg_id: str) -> bool:
         """Tell whether a message of this id ever arrived."""
@@ -80,8 +80,9 @@ class InboxFiles:
         else:
             syscalls.unlink(self.overflow_path)
 
-    def append_history(self, lines: Iterable[bytes]) -> None:
-        files.append_lines(self.history_path, lines)
+    def append_history(self, lines: Sequence[bytes]) -> None:
+        if lines:
+            files.append_lines(self.history_path, lines)
 
 
 def render_line(message: Message) -> bytes:
