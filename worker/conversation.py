@@ -75,7 +75,7 @@ class Conversation:
             settings=team.settings,
             environ=self._bench.environment_of(self._task.id),
             results_dir=team.layout.tool_results(agent.name),
-            track=ProcessTracker(team.agents, agent.name, team.clock),
+            track=ProcessTracker(team.agents, agent.run_id, team.clock),
             denied_reads=self._gate.denied_reads,
         )
 

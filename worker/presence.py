@@ -8,9 +8,10 @@ import os
 from typing import Any
 
 from swarm.core.agent import AgentRecord
+from swarm.core.identity import is_later_life
 from swarm.core.spawn import TeammateSpec
 from swarm.core.times import format_time
-from swarm.errors import SwarmError
+from swarm.errors import CorruptStateError, SwarmError
 from swarm.storage import processes
 from swarm.storage.team import Team
 
@@ -18,28 +19,47 @@ logger = logging.getLogger(__name__)
 
 
 class Presence:
-    """Writes `agents/<name>.json`. A write that fails is made good by the next, at the latest a heartbeat."""
+    """Writes `agents/<name>.json`. A write that fails is made good by the next, at the latest a heartbeat.
+
+    Once it has the record it writes as long as the record is this life's: see `is_current`.
+    """
 
     def __init__(self, team: Team, spec: TeammateSpec) -> None:
         self._team = team
         self._spec = spec
         self._state: dict[str, Any] = {}
+        self._identity: dict[str, Any] = {"run_id": spec.run_id}
+        self._has_record = False
 
     def ready(self) -> None:
         """Say who this life is and that it is there. The spawner's record is kept where it says more."""
-        now = self._now()
         self._set("idle", reason="no_task")
-        self._write(
-            run_id=self._spec.run_id,
-            host=processes.host(),
-            boot_id=processes.boot_id(),
-            pid_ns=processes.pid_ns(),
-            pid=os.getpid(),
-            start_ticks=processes.own_start_ticks(),
-            started_at=now,
-            tools=(),
-        )
+        self._identity = {
+            "run_id": self._spec.run_id,
+            "host": processes.host(),
+            "boot_id": processes.boot_id(),
+            "pid_ns": processes.pid_ns(),
+            "pid": os.getpid(),
+            "start_ticks": processes.own_start_ticks(),
+            "started_at": self._now(),
+            "tools": (),
+        }
+        self._has_record = False
+        self._write()
         self._emit("agent_ready", backend=self._spec.backend)
+
+    def is_current(self) -> bool:
+        """Whether the record is still this life's: it is not when we were given up, or replaced by another.
+
+        Such a life takes no task any more, since its claims would be freed as those of a dead one.
+        """
+        try:
+            record = self._team.agents.load(self._spec.name)
+        except CorruptStateError:
+            return True
+        if record is None or not self._has_record:
+            return True
+        return record.run_id == self._spec.run_id and record.state != "stopped"
 
     def working(self, task_id: str, session: str) -> None:
         self._set("working", task=task_id, session=session)
@@ -66,12 +86,26 @@ class Presence:
         self._state = {**nothing, "state": state, "since": since or self._now(), **facts}
 
     def _write(self, **more: Any) -> None:
+        changes = {**self._state, "heartbeat": self._now(), **more}
         try:
-            if self._team.agents.load(self._spec.name) is None:
-                self._team.agents.save(_bare_record(self._spec, self._now()))
-            self._team.agents.update(self._spec.name, **self._state, heartbeat=self._now(), **more)
+            if self._has_record:
+                self._team.agents.update_life(self._spec.run_id, **changes)
+            else:
+                self._take_record(changes)
         except SwarmError as error:
             logger.warning("agent record not written", extra={"swarm_error": str(error)})
+
+    def _take_record(self, changes: dict[str, Any]) -> None:
+        """Make the agent's record this life's, unless a later one has it already."""
+        agents, run_id = self._team.agents, self._spec.run_id
+        found = agents.load(self._spec.name)
+        if found is None:
+            agents.save(_bare_record(self._spec, self._now()))
+        elif is_later_life(found.run_id, run_id):
+            self._has_record = True  # we had our time; what is there is not ours to write
+            return
+        agents.update(self._spec.name, **self._identity, **changes)
+        self._has_record = True
 
     def _emit(self, kind: str, **data: Any) -> None:
         try:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import os
 from contextlib import suppress
+from functools import partial
 
 from swarm.core.identity import LEADER
 from swarm.core.message import idle_notification, shutdown_reply, task_report
@@ -16,10 +17,12 @@ from swarm.core.operations import Refusal
 from swarm.core.task import Task
 from swarm.core.times import format_time
 from swarm.errors import StateError, SwarmError
+from swarm.storage.dead import find_dead_lives, free_dead_claims, is_due
 from swarm.storage.mail import send
+from swarm.workspace.leftovers import end_leftovers
 from worker.claim import ClaimLostError, HeldClaim, Outcome
 from worker.engine import Session
-from worker.idle import idle_reason
+from worker.idle import IdleReason, idle_reason
 from worker.presence import Presence
 from worker.session.mail import order_in
 from worker.workbench import Workbench
@@ -45,6 +48,7 @@ class Teammate:
         self._stop = stop
         self._hint = hint
         self._resting = False
+        self._rests_because: IdleReason | None = None
         self._unsettled: HeldClaim | None = None
 
     async def run(self) -> str:
@@ -71,6 +75,9 @@ class Teammate:
                 self._settle()
                 if self._obey():
                     break
+                if not self._presence.is_current():
+                    return KILLED
+                await self._free_dead()
                 task = self._claim()
                 if task is not None:
                     await self._work(task)
@@ -83,6 +90,22 @@ class Teammate:
         return ASKED
 
     # Work
+
+    async def _free_dead(self) -> bool:
+        """Free what dead teammates left, and tell whether there was any. Looks about once a second."""
+        end_tools = partial(end_leftovers, wait=self._team.settings.bash_kill_wait_seconds)
+        try:
+            if not is_due(self._team) or not find_dead_lives(self._team, self._name):
+                return False
+            # In a thread: until the commands of the dead are gone, it waits.
+            freed = await asyncio.to_thread(free_dead_claims, self._team, end_tools, self._name)
+        except StateError as error:  # somebody else may do it, or we the next time
+            logger.warning("dead claims not freed", extra={"swarm_error": str(error)})
+            return False
+        for one in freed:
+            facts = {"swarm_task": one.task.id, "swarm_life": one.run_id, "swarm_reason": one.reason}
+            logger.warning("dead claim freed", extra=facts)
+        return bool(freed)
 
     def _claim(self) -> Task | None:
         """Take the lowest task that fits; without the lock where there is none.
@@ -100,7 +123,7 @@ class Teammate:
         return claimed
 
     async def _work(self, task: Task) -> None:
-        self._resting = False
+        self._resting, self._rests_because = False, None
         self._unsettled = HeldClaim(self._store, task)
         session = Session(self._bench, self._unsettled, self._stop)
         self._presence.working(task.id, session.id)
@@ -129,7 +152,9 @@ class Teammate:
     def _rest(self) -> None:
         """Say once for each stretch of idleness that there is nothing to do, after all reports."""
         why = idle_reason(self._store.table(), self._name, self._bench.agent.role)
-        self._presence.idle(why.reason, why.on)
+        if why != self._rests_because:
+            self._rests_because = why
+            self._presence.idle(why.reason, why.on)
         if self._resting:
             return
         self._resting = True
@@ -140,9 +165,10 @@ class Teammate:
         """Wait until something has changed since `seen`, at most until the next sweep; or until the stop."""
         clock, settings = self._team.clock, self._team.settings
         sweep = clock.monotonic() + settings.idle_sweep_seconds
+        await asyncio.sleep(settings.idle_pause_seconds)  # one look at what comes in a burst
         while not self._stop.is_set() and clock.monotonic() < sweep:
             await self._nap(settings.idle_check_seconds)
-            if self._mark() != seen:
+            if self._mark() != seen or await self._free_dead():
                 return
 
     async def _nap(self, seconds: float) -> None:

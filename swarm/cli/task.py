@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from swarm.cli.board import Board, Shown, list_object, task_object
@@ -14,7 +15,9 @@ from swarm.core.task import Task, TaskResult
 from swarm.errors import ConfigError, NotFoundError, TaskError
 
 if TYPE_CHECKING:
+    from swarm.core.agent import AgentRecord
     from swarm.storage.tasks import TaskStore
+    from swarm.storage.team import Team
 
 
 def list_all(args: Mapping[str, Any], io: Io) -> int:
@@ -50,6 +53,7 @@ def claim(args: Mapping[str, Any], io: Io) -> int:
     team = the_team(args, io)
     store = team.tasks(name)
     role = team.roster.load().role_of(name)
+    _free_dead_claims(team, name)
     got = store.claim(name, role, _run_id(name, io), args["id"])
     if isinstance(got, Refusal):
         raise TaskError(got.message, code=got.code, details=dict(got.details))
@@ -59,6 +63,19 @@ def claim(args: Mapping[str, Any], io: Io) -> int:
     else:
         io.print(f"task {got.id} is {name}'s now (token {token}): {printable(got.subject)}")
     return 0
+
+
+def _free_dead_claims(team: Team, by: str) -> None:
+    """Free what dead agents left, so that it can be claimed now; nothing is read where no task is in hand."""
+    from swarm.storage.dead import free_dead_claims
+
+    free_dead_claims(team, partial(_end_leftovers, team), by)
+
+
+def _end_leftovers(team: Team, life: AgentRecord) -> None:
+    from swarm.workspace.leftovers import end_leftovers
+
+    end_leftovers(life, wait=team.settings.bash_kill_wait_seconds)
 
 
 def complete(args: Mapping[str, Any], io: Io) -> int:

@@ -90,6 +90,14 @@ def parse_run_id(text: str) -> RunId:
     return RunId(run=parts[0], agent=parts[1], life=parts[2])
 
 
+def is_later_life(run_id: str, than: str) -> bool:
+    """Whether both are lives of one agent in one run, and the first began after the second."""
+    later, earlier = parse_run_id(run_id), parse_run_id(than)
+    if (later.run, later.agent) != (earlier.run, earlier.agent):
+        return False
+    return later.life.isdigit() and earlier.life.isdigit() and int(later.life) > int(earlier.life)
+
+
 def encode_run(random: bytes) -> str:
     """Return the first 40 bits of `random` as 8 letters and digits."""
     number = int.from_bytes(random[: _RUN_BITS // 8], "big")

@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from contextlib import suppress
 from typing import Protocol
 
 from swarm.backends.in_process import InProcessBackend
+from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER, color_for, make_run_id
 from swarm.core.roster import Member
 from swarm.core.spawn import TeammateSpec
 from swarm.core.times import format_time
-from swarm.errors import BackendError
+from swarm.errors import BackendError, StateError
 from swarm.leader.evidence import denied_requests, used_tokens
 from swarm.leader.options import RunOptions
 from swarm.leader.outcome import RunResult, decide_outcome
@@ -24,10 +26,11 @@ from swarm.leader.progress import all_finished, can_progress, why_stuck
 from swarm.leader.records import leader_record, roster_member, starting_record
 from swarm.leader.report import write_report
 from swarm.settings import Settings
+from swarm.storage.dead import DeadLife, find_dead_lives, free_claims_of, free_dead_claims, is_due
 from swarm.storage.processes import new_run
 from swarm.storage.team import Team
 from swarm.teamfile.reader import LoadedTeamFile, MemberSpec, members
-from swarm.workspace.processes import kill_marked
+from swarm.workspace.leftovers import end_leftovers, end_marked
 
 _TICK_SECONDS = 0.1
 
@@ -62,6 +65,7 @@ class Run:
         self._timed_out = False
         self._mark: object = None
         self._spawned: list[str] = []
+        self._running: list[str] = []
         self._next_heartbeat = 0.0
 
     def interrupt(self) -> None:
@@ -100,6 +104,7 @@ class Run:
         )
         await self._backend.spawn(spec)
         self._spawned.append(spec.name)
+        self._running.append(spec.name)
         await self._until_ready(spec.name)
 
     def _spec(self, position: int, member: MemberSpec) -> TeammateSpec:
@@ -146,7 +151,7 @@ class Run:
                 self._mark = changed
                 self._backend.hint()
             self._read_mail()
-            self._release_lost()
+            await self._free_lost()
             watcher.look()
             table = store.table()
             if all_finished(table) or not can_progress(table, self._alive_members()):
@@ -168,16 +173,30 @@ class Run:
         if waiting:
             inbox.acknowledge([message.msg_id for message in waiting])
 
-    def _release_lost(self) -> None:
-        """Give back what a teammate held whose body ended by an exception."""
-        store = self.team.tasks(LEADER)
-        for name in [name for name in self._spawned if not self._backend.is_alive(name)]:
-            for task_id in store.table().in_progress_of(name):
-                failure = self._backend.failure(name)
-                reason = f"{name} ended unexpectedly" + (f": {failure!r}" if failure else "")
-                run_id = make_run_id(self.run, name, 1)
-                store.free_dead(task_id, run_id, reason)
-                self.team.events.emit("agent_died", name, run_id=run_id, reason=reason)
+    async def _free_lost(self) -> None:
+        """Free what dead agents held. That a teammate in this very process is dead only the backend knows."""
+        with suppress(StateError):  # files that cannot be used now: the next look may do better
+            for name in [name for name in self._running if not self._backend.is_alive(name)]:
+                dead = self._lost(name)
+                if dead is not None:
+                    await asyncio.to_thread(free_claims_of, self.team, dead, self._end_tools, LEADER)
+                self._running.remove(name)
+            if is_due(self.team) and find_dead_lives(self.team, LEADER):
+                await asyncio.to_thread(free_dead_claims, self.team, self._end_tools, LEADER)
+
+    def _lost(self, name: str) -> DeadLife | None:
+        """Return a teammate that has ended without saying so, or with a task in hand."""
+        record, run_id = self.team.agents.load(name), make_run_id(self.run, name, 1)
+        if record is None or record.run_id != run_id:
+            return None
+        if record.state == "stopped" and not self.team.tasks(LEADER).table().in_progress_of(name):
+            return None
+        failure = self._backend.failure(name)
+        reason = f"{name} ended unexpectedly" + (f": {failure!r}" if failure else "")
+        return DeadLife(record=record, reason=reason)
+
+    def _end_tools(self, life: AgentRecord) -> None:
+        end_leftovers(life, wait=self._settings.bash_kill_wait_seconds)
 
     # End
 
@@ -190,14 +209,13 @@ class Run:
         for name in stopping.result():
             self.team.events.emit("agent_died", name, reason="did not stop in time and was cancelled")
         self._end_leftovers()
-        self._release_lost()
+        await self._free_lost()
         self._read_mail()
 
     def _end_leftovers(self) -> None:
         """End what the teammates' commands left in the background: nothing of a run outlives it."""
         for name in self._spawned:
-            mark = f"SWARM_RUN_ID={make_run_id(self.run, name, 1)}"
-            kill_marked(mark, self._settings.bash_kill_wait_seconds)
+            end_marked(make_run_id(self.run, name, 1), wait=self._settings.bash_kill_wait_seconds)
 
     def _finish(self) -> RunResult:
         store = self.team.tasks(LEADER)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from swarm.core.agent import AgentRecord, parse_agent, render_agent
+from swarm.core.identity import parse_run_id
 from swarm.core.ports import Clock
+from swarm.core.times import format_time
 from swarm.errors import CorruptStateError, NotFoundError
 from swarm.settings import Settings
 from swarm.storage import files, syscalls
@@ -50,6 +52,28 @@ class AgentStore:
             record = record.replace(**changes)
             self._write(record)
         return record
+
+    def update_life(self, run_id: str, **changes: Any) -> AgentRecord | None:
+        """Change fields of the record of one life and return it.
+
+        None, and nothing is changed, when the record is another life's by now, or says that this one has
+        ended: a process that was given up and goes on must not speak for the one that took its place.
+        """
+        name = parse_run_id(run_id).agent
+        with self._lock(name):
+            record = self.load(name)
+            if record is None or record.run_id != run_id or record.state == "stopped":
+                return None
+            record = record.replace(**changes)
+            self._write(record)
+        return record
+
+    def end_life(self, run_id: str, reason: str) -> bool:
+        """Write down that a life is over which could not do so itself; return whether we were the first."""
+        at = format_time(self._clock.now())
+        nothing: dict[str, Any] = dict.fromkeys(("until", "on", "task", "session"))
+        ended = self.update_life(run_id, state="stopped", since=at, reason=reason, tools=(), **nothing)
+        return ended is not None
 
     def list_agents(self) -> tuple[AgentRecord, ...]:
         """Return all records by name."""

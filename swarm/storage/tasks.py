@@ -73,12 +73,22 @@ class TaskStore:
     def release(self, task_id: str, token: str, reason: str) -> Task:
         return self._change(task_id, lambda table: operations.release(table, task_id, token, reason))
 
-    def free_dead(self, task_id: str, run_id: str, reason: str) -> Task:
-        """Take a task from a life that has ended. The caller has proved that, and ended its commands."""
-        limit = self._settings.crashes_max
-        return self._change(
-            task_id, lambda table: operations.free_dead(table, task_id, run_id, reason, limit)
-        )
+    def free_dead(self, task_id: str, run_id: str, reason: str) -> Task | None:
+        """Take a task from a life that has ended; None when that life does not hold it (any more).
+
+        The caller has proved that it has ended, and has ended its commands.
+        """
+        with self._ledger.locked() as table:
+            if table.find(task_id) is None:
+                return None
+            body = operations.free_dead(table, task_id, run_id, reason, self._settings.crashes_max)
+            if body is None:
+                return None
+            self._ledger.commit(body)
+            freed = table.get(task_id)
+        if freed.finished:
+            self._sync()
+        return freed
 
     def cancel(self, task_id: str, reason: str) -> Task:
         return self._end(task_id, lambda table: operations.cancel(table, task_id, reason))

@@ -200,8 +200,9 @@ class LiveTeam:
         store = self.team.tasks(bench.agent.name)
         claimed = store.claim(bench.agent.name, bench.agent.role, bench.agent.run_id)
         assert isinstance(claimed, Task), claimed
-        if self.team.agents.load(bench.agent.name) is None:
-            Presence(self.team, self.spec(bench.agent.name)).ready()
+        record = self.team.agents.load(bench.agent.name)
+        if record is None or record.run_id != bench.agent.run_id:
+            Presence(self.team, self.spec(bench.agent.name, run_id=bench.agent.run_id)).ready()
         return Session(bench, HeldClaim(store, claimed), stop or asyncio.Event())
 
     # What is on disk

@@ -89,7 +89,7 @@ class ToolBench:
             settings=settings,
             environ={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]},
             results_dir=self.team.layout.tool_results(self.name),
-            track=ProcessTracker(self.team.agents, self.name, self.team.clock),
+            track=ProcessTracker(self.team.agents, self.run_id, self.team.clock),
             denied_reads=lambda: self.may_read,
         )
 

@@ -8,6 +8,7 @@ from swarm.core.identity import (
     check_name,
     color_for,
     encode_run,
+    is_later_life,
     make_run_id,
     make_token,
     parse_run_id,
@@ -118,3 +119,19 @@ def test_a_project_folder_is_readable_and_its_own() -> None:
 def test_colours_go_round() -> None:
     assert [color_for(index) for index in range(8)] == list(COLORS)
     assert color_for(8) == "blue"
+
+
+@pytest.mark.parametrize(
+    ("run_id", "than", "is_later"),
+    [
+        ("k3v9qd7m.w1.2", "k3v9qd7m.w1.1", True),
+        ("k3v9qd7m.w1.10", "k3v9qd7m.w1.9", True),
+        ("k3v9qd7m.w1.1", "k3v9qd7m.w1.1", False),
+        ("k3v9qd7m.w1.1", "k3v9qd7m.w1.2", False),
+        ("k3v9qd7m.w2.2", "k3v9qd7m.w1.1", False),
+        ("zzzzzzzz.w1.2", "k3v9qd7m.w1.1", False),
+        ("k3v9qd7m.w1.cli", "k3v9qd7m.w1.1", False),
+    ],
+)
+def test_lives_are_counted_within_one_run_of_one_agent(run_id, than, is_later) -> None:
+    assert is_later_life(run_id, than) is is_later

@@ -54,3 +54,18 @@ def test_damaged_record_is_an_error(team: Team) -> None:
     with pytest.raises(CorruptStateError) as caught:
         team.agents.load("w1")
     assert caught.value.details["path"] == str(path)
+
+
+def test_a_life_that_was_replaced_or_ended_changes_nothing(team: Team) -> None:
+    """A stopped process that is continued must not speak for the one that took its place."""
+    assert team.agents.update_life("k3v9qd7m.w1.1", state="idle") is None
+    team.agents.save(a_record())
+    assert team.agents.update_life("k3v9qd7m.w1.1", state="working") == a_record().replace(state="working")
+    assert team.agents.update_life("k3v9qd7m.w1.2", state="idle") is None
+
+    assert team.agents.end_life("k3v9qd7m.w1.1", "killed")
+    assert not team.agents.end_life("k3v9qd7m.w1.1", "killed")
+    assert team.agents.update_life("k3v9qd7m.w1.1", state="working") is None
+    record = team.agents.load("w1")
+    assert record is not None
+    assert (record.state, record.reason) == ("stopped", "killed")

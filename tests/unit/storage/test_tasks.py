@@ -88,7 +88,9 @@ def test_task_goes_through_its_life(team: Team, store: TaskStore) -> None:
     assert worker.fail("1", task.claim.token, "no such function").status == "failed"
     assert store.retry("1").status == "pending"
     task = claim_task(team, "w1")
-    assert store.free_dead("1", RUN_OF["w1"], "its process is gone").crashes == 1
+    freed = store.free_dead("1", RUN_OF["w1"], "its process is gone")
+    assert freed is not None
+    assert freed.crashes == 1
     task = claim_task(team, "w1")
     assert task.claim is not None
     done = worker.complete("1", task.claim.token, RESULT)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from swarm.errors import StateError
 from swarm.storage.team import Team
 from tests.support.tools import ToolBench
 
@@ -23,4 +26,15 @@ def test_entries_come_and_go_by_call(bench: ToolBench, team: Team) -> None:
     assert names(team) == ["b verify 20 200"]
 
     track.ended("b")
+    assert names(team) == []
+
+
+def test_a_life_that_was_given_up_starts_no_command(bench: ToolBench, team: Team) -> None:
+    """Whoever gave it up has ended its commands already; a new one would be left running."""
+    assert team.agents.end_life(bench.run_id, "killed")
+
+    with pytest.raises(StateError, match="given up"):
+        bench.context.track.started("a", "Bash", 10, 100)
+
+    bench.context.track.ended("a")
     assert names(team) == []
