@@ -35,6 +35,7 @@ class Settings(Value):
     stalled_after_seconds: float = 60.0
     idle_check_seconds: float = 1.0
     idle_sweep_seconds: float = 60.0
+    idle_pause_seconds: float = 0.01  # between two looks, however much happens meanwhile
     stop_timeout_seconds: float = 10.0
     orphan_grace_seconds: float = 60.0
     in_process_teammates_max: int = 8

@@ -15,6 +15,7 @@ from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
 from swarm.storage.layout import Layout
 from swarm.storage.team import Team, open_team
+from swarm.storage.watch import Watch, files_of_agents
 from worker.agent_log import agent_log
 from worker.context.agent import AgentContext, current_agent
 from worker.model.choose import choose_model
@@ -29,6 +30,7 @@ logger = logging.getLogger(__name__)
 async def run_teammate(spec: TeammateSpec, stop: asyncio.Event, hint: asyncio.Event | None = None) -> str:
     """Live as this teammate until `stop` is set; return why it ended (`asked` or `failed`).
 
+    Who sets `hint` watches the team's files for it; without one it watches them itself.
     Everything it knows comes from `spec`: many teammates share one process. Whatever goes wrong ends up in
     the agent's record; raises only when there is no such team, or when it is cancelled.
     """
@@ -37,10 +39,21 @@ async def run_teammate(spec: TeammateSpec, stop: asyncio.Event, hint: asyncio.Ev
     mark = current_agent.set(agent)
     try:
         with agent_log(team.layout.log(spec.name), agent):
-            return await _live(spec, team, stop, hint or asyncio.Event())
+            if hint is not None:
+                return await _live(spec, team, stop, hint)
+            return await _watching(spec, team, stop)
     finally:
         current_agent.reset(mark)
         team.close()
+
+
+async def _watching(spec: TeammateSpec, team: Team, stop: asyncio.Event) -> str:
+    hint = asyncio.Event()
+    with Watch(files_of_agents(team.layout, [spec.name])) as watch:
+        if watch.problem is not None:
+            logger.warning("team files not watched", extra={"swarm_reason": watch.problem})
+        with watch.telling(asyncio.get_running_loop(), hint.set):
+            return await _live(spec, team, stop, hint)
 
 
 async def _live(spec: TeammateSpec, team: Team, stop: asyncio.Event, hint: asyncio.Event) -> str:

@@ -51,7 +51,7 @@ def events(args: Mapping[str, Any], io: Io) -> int:
     if args["follow"]:
         from swarm.cli.follow import follow
 
-        return follow(team, io, print_new)
+        return follow(team, io, [team.layout.events], print_new)
     print_new()
     return 0
 

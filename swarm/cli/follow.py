@@ -1,23 +1,34 @@
-"""`--follow`: print what is new, wait a moment, look again. There is nothing to miss: files only grow."""
+"""`--follow`: print what is new, wait for more, look again. There is nothing to miss: files only grow."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from swarm.cli.session import Io
 from swarm.errors import EXIT_CODES
 from swarm.storage.team import Team
+from swarm.storage.watch import Watch
+
+_PAUSE_SECONDS = 0.02
+"""Between two looks, so that a burst of lines is not one look each."""
 
 
-def follow(team: Team, io: Io, print_new: Callable[[], object]) -> int:
-    """Call `print_new` until Ctrl-C, which is the usual end and no error, or until the team is deleted."""
+def follow(team: Team, io: Io, paths: Iterable[str], print_new: Callable[[], object]) -> int:
+    """Call `print_new` after each change of these files, and each second, for there may be no hint.
+
+    Ends with Ctrl-C, which is usual and no error, or when the team is deleted.
+    """
     try:
-        while os.path.exists(team.layout.config):
-            print_new()
-            io.flush()
-            time.sleep(team.settings.idle_check_seconds)
+        with Watch((team.layout.config, *paths)) as watch:
+            if watch.problem is not None:
+                io.note(f"Warning: {watch.problem}")
+            while os.path.exists(team.layout.config):
+                print_new()
+                io.flush()
+                time.sleep(_PAUSE_SECONDS)
+                watch.wait(team.settings.idle_check_seconds)
     except KeyboardInterrupt:
         return EXIT_CODES["interrupted"]
     io.note(f"team {team.name} is gone")

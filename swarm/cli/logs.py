@@ -25,7 +25,7 @@ def logs(args: Mapping[str, Any], io: Io) -> int:
     if args["follow"]:
         from swarm.cli.follow import follow
 
-        return follow(team, io, print_new)
+        return follow(team, io, [team.layout.transcript(name), team.layout.log(name)], print_new)
     if not print_new():
         io.note(f"{name} has said nothing yet")
     return 0

@@ -56,7 +56,9 @@ def mail(args: Mapping[str, Any], io: Io) -> int:
     if args["follow"]:
         from swarm.cli.follow import follow
 
-        return follow(team, io, _follower(team, name, io, everything=args["all"]))
+        layout = team.layout
+        paths = [layout.inbox(name), layout.overflow(name), layout.history(name)]
+        return follow(team, io, paths, _follower(team, name, io, everything=args["all"]))
     messages = _messages(team, name, everything=args["all"])
     if io.json:
         io.print_json({"agent": name, "messages": [_message_object(message) for message in messages]})

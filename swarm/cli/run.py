@@ -24,7 +24,8 @@ from swarm.permissions.modes import check_mode
 from swarm.settings import SCRIPTED_MODEL
 from swarm.storage.processes import new_run
 from swarm.storage.team import Team
-from swarm.teamfile.reader import LoadedTeamFile
+from swarm.storage.watch import Watch, files_of_agents
+from swarm.teamfile.reader import LoadedTeamFile, members
 
 _DEMO_PACE_SECONDS = 0.35
 
@@ -88,8 +89,12 @@ async def _drive(team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, going.interrupt)
     view = LiveView(team, Console(file=io.err)) if _is_watched(io) else PlainLines(team, io)
-    with view:
-        return await going.to_the_end(view)
+    names = (member.name for member in members(loaded.team))
+    with Watch(files_of_agents(team.layout, names)) as watch:  # one for all that share this process
+        if watch.problem is not None:
+            io.note(f"Warning: {watch.problem}")
+        with watch.telling(loop, backend.hint), view:
+            return await going.to_the_end(view)
 
 
 def _is_watched(io: Io) -> bool:
