@@ -337,6 +337,16 @@ _WATCH_VERBS = (
         options=(FOLLOW, JSON),
     ),
     Verb(
+        path=("doctor",),
+        help="Check the installation and what is on disk; mend what can be mended.",
+        handler="swarm.cli.doctor:doctor",
+        options=(_flag("fix", "Mend it; what is damaged or odd is set aside, never removed."), JSON),
+        detail=(
+            "All teams are looked at, or with -t one. Without --fix nothing is written. "
+            "Exit code: 0 nothing is wrong any more, 4 something is."
+        ),
+    ),
+    Verb(
         path=("completion",),
         help="Print a completion script for a shell.",
         handler="swarm.cli.completion:completion",
@@ -366,7 +376,7 @@ GROUPS = {
 _NOT_BUILT_WORDS = (
     "resume undo spawn stop restart pause continue attach permissions approve deny lead top cost"
 )
-NOT_BUILT = (*((word,) for word in (*_NOT_BUILT_WORDS.split(), "doctor")),)
+NOT_BUILT = tuple((word,) for word in _NOT_BUILT_WORDS.split())
 """Verbs that are known, and refused by name."""
 
 

@@ -15,7 +15,7 @@ from swarm.storage import files, processes, syscalls
 from swarm.storage.layout import Layout, TeamLayout
 from swarm.storage.lock import FileLock
 
-_STAGED = ".new"
+STAGED = ".new"
 DOOMED = ".gone"
 
 
@@ -52,7 +52,7 @@ def build(layout: Layout, roster: Roster, settings: Settings, clock: Clock) -> T
     team = layout.team(roster.name)
     with teams_lock(layout, settings, clock):
         _refuse_taken(layout, team)
-        staged = layout.team(f".{roster.name}.{os.getpid()}{_STAGED}")
+        staged = layout.team(f".{roster.name}.{os.getpid()}{STAGED}")
         try:
             _fill(staged, roster, format_time(clock.now()), sync=settings.durability != "none")
             syscalls.rename(staged.tasks_dir, team.tasks_dir)
@@ -77,9 +77,9 @@ def _refuse_taken(layout: Layout, team: TeamLayout) -> None:
     """Also sweeps up what killed predecessors left: hidden folders, and a task list that nobody used yet."""
     for parent in (layout.teams_dir, layout.tasks_root):
         for entry in syscalls.list_folder(parent):
-            if entry.startswith(".") and entry.endswith((_STAGED, DOOMED)):
+            if entry.startswith(".") and entry.endswith((STAGED, DOOMED)):
                 remove_tree(f"{parent}/{entry}")
-    if syscalls.find_stat(team.team_dir) is None and _is_unused(team):
+    if syscalls.find_stat(team.team_dir) is None and is_unused(team):
         remove_tree(team.tasks_dir)
     for parent, what in ((layout.teams_dir, "team"), (layout.tasks_root, "task list")):
         taken = next((entry for entry in syscalls.list_folder(parent) if same_name(entry, team.team)), None)
@@ -91,7 +91,8 @@ def _refuse_taken(layout: Layout, team: TeamLayout) -> None:
             )
 
 
-def _is_unused(team: TeamLayout) -> bool:
+def is_unused(team: TeamLayout) -> bool:
+    """Tell whether a task list was made and nothing more."""
     journal = syscalls.find_stat(team.journal)
     only_journal = syscalls.list_folder(team.tasks_dir) == [os.path.basename(team.journal)]
     return only_journal and journal is not None and journal.st_size == 0
@@ -123,7 +124,7 @@ def _fill(staged: TeamLayout, roster: Roster, at: str, *, sync: bool) -> None:
 def _undo(staged: TeamLayout, team: TeamLayout) -> None:
     """Take back what was built; what cannot be removed now is swept up by the next creation."""
     try:
-        if syscalls.find_stat(team.team_dir) is None and _is_unused(team):
+        if syscalls.find_stat(team.team_dir) is None and is_unused(team):
             remove_tree(team.tasks_dir)
         remove_tree(staged.team_dir)
         remove_tree(staged.tasks_dir)

@@ -49,6 +49,7 @@ PROMISED = {
     ("status",): "--json",
     ("logs",): "--follow",
     ("events",): "--follow --json",
+    ("doctor",): "--fix --json",
     ("completion",): "",
 }
 

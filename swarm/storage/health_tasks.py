@@ -1,0 +1,269 @@
+"""Health of a task list: the journal, the files that follow it, and the links between tasks."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from swarm.core.graph import shortest_path
+from swarm.core.identity import USER
+from swarm.core.operations import Body
+from swarm.core.table import TaskTable
+from swarm.core.task import Task, render_task
+from swarm.errors import CorruptStateError, LockTimeoutError
+from swarm.storage import files, syscalls
+from swarm.storage.finding import Finding, keep_copy, set_aside, undisturbed, why
+from swarm.storage.health_folders import held_lock, renew_lock, write_mark_again
+from swarm.storage.journal import Journal
+from swarm.storage.ledger import Ledger
+from swarm.storage.task_files import TaskFiles
+from swarm.storage.team import Team
+
+_KNOWN = re.compile(
+    r"[1-9][0-9]*\.json|\.highwatermark|\.journal\.jsonl(\.new)?|\..+\.[0-9]+\.tmp|.*\.lock", re.ASCII
+)
+
+
+def examine_tasks(team: Team) -> Iterator[Finding]:
+    """Find what differs from the journal, and what the journal itself has wrong. Takes the task lock."""
+    if not os.path.isdir(team.layout.tasks_dir):
+        what = f"the task list of team {team.name} is missing"
+        yield Finding(kind="missing_tasks", path=team.layout.tasks_dir, what=what)
+        return
+    lock = team.layout.lock("tasks")
+    try:
+        with undisturbed(lock, team.settings, team.clock):
+            found = list(_task_list(team))
+    except LockTimeoutError as error:
+        found = [held_lock(error, lock)]
+    yield from found
+
+
+def _task_list(team: Team) -> Iterator[Finding]:
+    yield from _odd_files(team)
+    path = team.layout.journal
+    data = files.find_bytes(path)
+    if data is None:
+        yield Finding(kind="missing_journal", path=path, what="the journal of the tasks is missing")
+        return
+    torn = len(data) - data.rfind(b"\n") - 1
+    if torn:
+        yield Finding(
+            kind="torn_tail",
+            path=path,
+            what=f"its last line was never finished ({torn} bytes)",
+            remedy="it is cut off, and kept aside",
+            mend=partial(_cut, team),
+        )
+    journal = Journal(team.layout)
+    try:
+        journal.refresh()
+    except CorruptStateError as error:
+        yield Finding(kind="damaged_journal", path=path, what=why(error))
+        return
+    finally:
+        journal.close()
+    yield from _files(team, journal.table)
+    yield from _counter(team)
+    yield from _links(team, journal.table)
+    yield from _loop(team, journal.table)
+
+
+def _odd_files(team: Team) -> Iterator[Finding]:
+    folder = team.layout.tasks_dir
+    for entry in sorted(syscalls.list_folder(folder)):
+        path = f"{folder}/{entry}"
+        is_file = os.path.isfile(path) and not os.path.islink(path)
+        if not _KNOWN.fullmatch(entry) or not (is_file or entry.endswith(".lock")):
+            yield Finding(
+                kind="odd_file",
+                path=path,
+                what="it is neither a task nor a file of ours",
+                remedy="it is set aside",
+                mend=partial(set_aside, team, path),
+            )
+
+
+def _files(team: Team, table: TaskTable) -> Iterator[Finding]:
+    task_files = TaskFiles(team.layout, team.settings)
+    for task in table.tasks():
+        path = team.layout.task(task.id)
+        if os.path.isdir(path):
+            continue  # an odd file, and missing once that is gone
+        kind, what = _difference(task_files, task)
+        if kind:
+            yield Finding(
+                kind=kind,
+                path=path,
+                what=what,
+                remedy=_REMEDIES[kind],
+                mend=partial(_follow_journal, team, path, keep=kind == "damaged_task_file"),
+            )
+    for task_id in task_files.ids():
+        if table.find(task_id) is None:
+            path = team.layout.task(task_id)
+            yield Finding(
+                kind="unknown_task_file",
+                path=path,
+                what=f"the journal knows no task {task_id}",
+                remedy="it is set aside",
+                mend=partial(_set_aside_locked, team, path),
+            )
+
+
+_REMEDIES = {
+    "missing_task_file": "it is written again from the journal",
+    "damaged_task_file": "it is written again from the journal, and a copy is kept aside",
+    "stale_task_file": "it is brought up to date with the journal",
+    "edited_task_file": "what may be edited is taken over, the rest is written again from the journal",
+}
+
+
+def _difference(task_files: TaskFiles, task: Task) -> tuple[str, str]:
+    """Return the kind of difference between a task and its file, and a sentence; two empty texts if none."""
+    try:
+        on_disk = task_files.find(task.id)
+    except CorruptStateError as error:
+        return "damaged_task_file", f"it cannot be read: {why(error)}"
+    if on_disk is None:
+        return "missing_task_file", f"task {task.id} has no file"
+    fields = _differing(on_disk, task)
+    if not fields:
+        return "", ""
+    names = ", ".join(key.removeprefix("swarm.") for key in fields)
+    if 0 < on_disk.seq < task.seq:
+        return "stale_task_file", f"it lags behind the journal in {names}"
+    return "edited_task_file", f"somebody else changed {names} in it"
+
+
+def _differing(on_disk: Task, task: Task) -> list[str]:
+    """Return what differs; what others added to the file is theirs, and no difference."""
+    there, here = _flat(on_disk), _flat(task)
+    return sorted(key for key in here.keys() | there.keys() & _OURS if here.get(key) != there.get(key))
+
+
+_OURS = frozenset(
+    ["owner", "activeForm"]
+    + [f"swarm.{key}" for key in "requires files verify claim result reason attempts crashes".split()]
+)
+"""Fields that a task of ours may lack; where it does, its file must lack them as well."""
+
+
+def _flat(task: Task) -> Body:
+    obj = render_task(task)
+    metadata = obj.pop("metadata", {})
+    swarm = metadata.pop("swarm", {})
+    return (
+        obj
+        | {f"metadata.{key}": value for key, value in metadata.items()}
+        | {f"swarm.{key}": value for key, value in swarm.items()}
+    )
+
+
+def _cut(team: Team) -> None:
+    data = files.find_bytes(team.layout.journal) or b""
+    tail = data[data.rfind(b"\n") + 1 :]
+    if tail:
+        keep_copy(team, team.layout.journal, tail)
+        write_mark_again(team)
+
+
+def _follow_journal(team: Team, path: str, *, keep: bool) -> None:
+    """Let the next holder of the task lock, which is us, bring all files up to date."""
+    data = files.find_bytes(path) if keep else None
+    if data:
+        keep_copy(team, path, data)
+    renew_lock(team, team.layout.lock("tasks"))
+
+
+def _set_aside_locked(team: Team, path: str) -> None:
+    with _changing(team):
+        set_aside(team, path)
+
+
+def _counter(team: Team) -> Iterator[Finding]:
+    path = team.layout.highwatermark
+    text = (files.find_bytes(path) or b"0").strip()
+    if not text.isdigit():
+        yield Finding(
+            kind="damaged_counter",
+            path=path,
+            what="it holds no number; new ids follow the journal all the same",
+            remedy="the highest id is written again",
+            mend=partial(_count_again, team),
+        )
+
+
+def _count_again(team: Team) -> None:
+    with _changing(team) as ledger:
+        highest = ledger.refresh().next_id - 1
+        files.write_bytes(team.layout.highwatermark, str(highest).encode())
+
+
+def _links(team: Team, table: TaskTable) -> Iterator[Finding]:
+    """Find links that only one of two tasks knows of. What a task says that it waits for is what holds."""
+    pairs = [(a, task.id) for task in table.tasks() for a in task.blocked_by]
+    pairs += [(task.id, b) for task in table.tasks() for b in task.blocks]
+    for a, b in dict.fromkeys(pairs):
+        blocker, waiting = table.find(a), table.find(b)
+        says_a, says_b = (
+            blocker is not None and b in blocker.blocks,
+            waiting is not None and a in waiting.blocked_by,
+        )
+        if says_a and says_b:
+            continue
+        knows = b if says_b else a
+        gone = a if blocker is None else b if waiting is None else None
+        what = f"task {knows} alone says that {b} waits for {a}"
+        yield Finding(
+            kind="one_sided_link",
+            path=team.layout.task(knows),
+            what=f"{what}, and there is no task {gone}" if gone else what,
+            remedy="both say so" if says_b and not gone else "none says so",
+            mend=partial(_mirror, team, a, b),
+        )
+
+
+def _mirror(team: Team, a: str, b: str) -> None:
+    with _changing(team) as ledger:
+        body = _link_body(ledger.refresh(), a, b)
+        if body is not None:
+            ledger.commit(body)
+
+
+def _link_body(table: TaskTable, a: str, b: str) -> Body | None:
+    blocker, waiting = table.find(a), table.find(b)
+    if blocker is not None and waiting is not None:
+        return {"op": "edge", "a": a, "b": b, "add": a in waiting.blocked_by}
+    if waiting is not None:
+        return {"op": "edit", "id": b, "set": {"blockedBy": [i for i in waiting.blocked_by if i != a]}}
+    if blocker is not None:
+        return {"op": "edit", "id": a, "set": {"blocks": [i for i in blocker.blocks if i != b]}}
+    return None
+
+
+def _loop(team: Team, table: TaskTable) -> Iterator[Finding]:
+    """Find tasks that wait for each other, which no verb allows; which link goes is for people to say."""
+    waits = {task.id: table.open_blockers(task.id) for task in table.tasks() if task.status == "pending"}
+    for task_id, blockers in waits.items():
+        for blocker in blockers:
+            path = shortest_path(blocker, task_id, lambda node: waits.get(node, ()))
+            if path:
+                loop = " -> ".join((task_id, *path))
+                hint = f"swarm task edit {task_id} --remove-blocked-by {blocker} breaks the loop"
+                what = f"tasks {loop} wait for each other; {hint}"
+                yield Finding(kind="cycle", path=team.layout.task(task_id), what=what)
+                return
+
+
+@contextmanager
+def _changing(team: Team) -> Iterator[Ledger]:
+    ledger = Ledger(team.layout, USER, team.settings, team.clock)
+    try:
+        with ledger.locked():
+            yield ledger
+    finally:
+        ledger.close()

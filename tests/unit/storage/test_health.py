@@ -1,0 +1,385 @@
+"""Each fault that an examination knows is planted, found, left alone, mended, and then gone."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from swarm.core.agent import AgentRecord
+from swarm.core.message import render_message
+from swarm.errors import CorruptStateError
+from swarm.settings import Settings
+from swarm.storage import files
+from swarm.storage.finding import Finding
+from swarm.storage.health import Outcome, examine_root, examine_team, mend, record_mending
+from swarm.storage.ledger import Ledger
+from swarm.storage.team import Team
+from swarm.testing.clock import FakeClock
+from tests.support.stores import (
+    RUN_OF,
+    SETTINGS,
+    WAITING,
+    a_message,
+    check_tasks,
+    prepare,
+    reopened,
+    state_of,
+)
+from tests.unit.cli.steps import a_record
+
+NOBODY = 2**22 - 1  # no system gives its processes a higher number
+
+
+def sound_team(root: Path) -> Team:
+    """Return a team in which nothing is wrong, with w2 alive on task 4."""
+    team = prepare(root)
+    team.agents.save(a_record("w2", task="4"))
+    assert examine(team) == ()
+    return team
+
+
+def examine(team: Team, ended: list[AgentRecord] | None = None) -> tuple[Finding, ...]:
+    return examine_team(reopened(team), ([] if ended is None else ended).append)
+
+
+def write(path: str, text: str) -> None:
+    Path(path).write_text(text)
+    os.chmod(path, 0o600)
+
+
+def append(path: str, text: str) -> None:
+    with open(path, "a") as file:
+        file.write(text)
+    os.chmod(path, 0o600)
+
+
+def commit(team: Team, body: dict[str, Any]) -> None:
+    ledger = Ledger(team.layout, "user", team.settings, team.clock)
+    with ledger.locked():
+        ledger.commit(body)
+    ledger.close()
+
+
+def dead(team: Team, name: str) -> None:
+    record = a_record(name, task="4").replace(pid=NOBODY, run_id=RUN_OF[name])
+    team.agents.save(record)
+
+
+def with_old_file(team: Team) -> None:
+    """Put back task 3 as it was before its last change, as if that had never reached the file."""
+    old = Path(team.layout.task("3")).read_bytes()
+    team.tasks("user").edit("3", {"subject": "new"})
+    write(team.layout.task("3"), old.decode())
+
+
+def edited(team: Team, task_id: str, **fields: Any) -> None:
+    task = json.loads(Path(team.layout.task(task_id)).read_text())
+    write(team.layout.task(task_id), json.dumps(task | fields))
+
+
+def stray_item(team: Team) -> None:
+    good = render_message(a_message("mx"))
+    write(team.layout.inbox("team-lead"), json.dumps([good, "no message"]))
+
+
+def file_for_folder(team: Team) -> None:
+    os.rmdir(team.layout.logs_dir)
+    write(team.layout.logs_dir, "")
+
+
+def link_to_nowhere(team: Team) -> None:
+    os.unlink(team.layout.tasks_link)
+    os.symlink("/nowhere", team.layout.tasks_link)
+
+
+def folder_for(path: str) -> None:
+    os.unlink(path)
+    os.mkdir(path, 0o700)
+
+
+def link_blocks(team: Team, *ids: str) -> None:
+    """Make task 1, for which 2 waits, say that these do."""
+    commit(team, {"op": "edit", "id": "1", "set": {"blocks": list(ids)}})
+
+
+def link_blocked_by(team: Team, *ids: str) -> None:
+    """Make task 5, which waits for 3, say that it waits for these."""
+    commit(team, {"op": "edit", "id": "5", "set": {"blockedBy": list(ids)}})
+
+
+PLANTS: dict[str, Callable[[Team], object]] = {
+    "missing_folder": lambda team: os.rmdir(team.layout.logs_dir),
+    "missing_folder: locks": lambda team: shutil.rmtree(team.layout.locks_dir),
+    "missing_folder: a file": file_for_folder,
+    "broken_link": lambda team: os.unlink(team.layout.tasks_link),
+    "broken_link: elsewhere": link_to_nowhere,
+    "broken_link: a folder": lambda team: folder_for(team.layout.tasks_link),
+    "wrong_mode": lambda team: os.chmod(team.layout.config, 0o644),
+    "wrong_mode: folder": lambda team: os.chmod(team.layout.tasks_dir, 0o755),
+    "damaged_lock": lambda team: write(team.layout.lock("tasks"), "garbage"),
+    "damaged_lock: long": lambda team: write(team.layout.lock("events"), "x" * 500),
+    "damaged_lock: a folder": lambda team: folder_for(team.layout.lock("roster")),
+    "stale_lock": lambda team: write(f"{team.layout.inbox('w1')}.lock", ""),
+    "odd_file": lambda team: write(f"{team.layout.tasks_dir}/notes.txt", "mine"),
+    "odd_file: a folder": lambda team: folder_for(team.layout.task("5")),
+    "torn_tail": lambda team: append(team.layout.journal, '{"seq":'),
+    "torn_tail: events": lambda team: append(team.layout.events, '{"time":'),
+    "torn_tail: overflow": lambda team: append(team.layout.overflow("w1"), '{"from":'),
+    "torn_tail: transcript": lambda team: write(team.layout.transcript("w1"), '{"type":'),
+    "torn_tail: history": lambda team: write(team.layout.history("w1"), '{"from":'),
+    "missing_task_file": lambda team: os.unlink(team.layout.task("1")),
+    "damaged_task_file": lambda team: write(team.layout.task("1"), ""),
+    "damaged_task_file: no task": lambda team: write(team.layout.task("1"), "[1]"),
+    "stale_task_file": with_old_file,
+    "unknown_task_file": lambda team: shutil.copy(team.layout.task("1"), team.layout.task("99")),
+    "damaged_counter": lambda team: write(team.layout.highwatermark, "many"),
+    "one_sided_link": link_blocks,
+    "one_sided_link: more": lambda team: link_blocks(team, "2", "3"),
+    "one_sided_link: nobody": lambda team: link_blocks(team, "2", "77"),
+    "one_sided_link: no blocker": lambda team: link_blocked_by(team, "3", "77"),
+    "damaged_record": lambda team: write(team.layout.agent("w1"), "{"),
+    "dead_claim": lambda team: dead(team, "w2"),
+    "dead_agent": lambda team: dead(team, "w1"),
+    "damaged_inbox": lambda team: write(team.layout.inbox("w2"), "[{"),
+    "stray_mail": stray_item,
+    "damaged_lines": lambda team: append(team.layout.overflow("w1"), "no message\n"),
+    "orphan_draft": lambda team: write(f"{team.layout.inboxes_dir}/.w1.{NOBODY}.tmp", "[]"),
+    "orphan_draft: task": lambda team: write(f"{team.layout.tasks_dir}/.1.{NOBODY}.tmp", "{}"),
+}
+
+
+def tree(root: Path) -> dict[str, tuple[int, int, bytes | str]]:
+    """Return all that is below: inode, mode, and content."""
+    found: dict[str, tuple[int, int, bytes | str]] = {}
+    for path in sorted(root.rglob("*")):
+        state = path.lstat()
+        content: bytes | str = os.readlink(path) if path.is_symlink() else b""
+        if path.is_file() and not path.is_symlink():
+            content = path.read_bytes()
+        found[str(path.relative_to(root))] = (state.st_ino, state.st_mode, content)
+    return found
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_fault_is_found_left_alone_and_mended(name: str, tmp_path: Path) -> None:
+    team = sound_team(tmp_path)
+    PLANTS[name](team)
+    before = tree(tmp_path)
+    kind = name.partition(":")[0]
+
+    found = examine(team)
+
+    assert kind in [finding.kind for finding in found]
+    assert tree(tmp_path) == before
+    outcomes = mend(lambda: examine(team))
+    assert [o for o in outcomes if not o.fixed] == []
+    assert examine(team) == ()
+    check_tasks(reopened(team))
+
+
+@pytest.mark.parametrize("name", [name for name in PLANTS if name[:4] not in ("dead", "stal", "one_")])
+def test_mending_loses_neither_tasks_nor_mail(name: str, tmp_path: Path) -> None:
+    team = sound_team(tmp_path)
+    before = state_of(team)
+    before["waiting"].pop("team-lead")  # in which one plant puts a message
+    PLANTS[name](team)
+
+    mend(lambda: examine(team))
+
+    after = state_of(reopened(team))
+    after["waiting"].pop("team-lead")
+    after["history"] = before["history"]
+    assert after == before
+
+
+KEPT = {
+    "odd_file": "mine",
+    "missing_folder: a file": "",
+    "damaged_task_file: no task": "[1]",
+    "damaged_record": "{",
+    "torn_tail": '{"seq":',
+    "torn_tail: events": '{"time":',
+    "torn_tail: transcript": '{"type":',
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_was_damaged_is_kept_aside(name: str, tmp_path: Path) -> None:
+    team = sound_team(tmp_path)
+    PLANTS[name](team)
+
+    mend(lambda: examine(team))
+
+    kept = [p.read_text() for p in Path(team.layout.team_dir, "set-aside").iterdir()]
+    assert kept == [KEPT[name]]
+
+
+def test_a_dead_claim_is_given_back_after_its_commands_are_ended(tmp_path: Path) -> None:
+    team = sound_team(tmp_path)
+    dead(team, "w2")
+    ended: list[AgentRecord] = []
+
+    mend(lambda: examine(team, ended))
+
+    assert {life.run_id for life in ended} == {RUN_OF["w2"]}
+    assert team.tasks("user").get_task("4").status == "pending"
+    record = team.agents.load("w2")
+    assert record is not None
+    assert (record.state, record.reason) == ("stopped", "killed")
+
+
+def test_an_agent_that_may_be_alive_is_left_alone(tmp_path: Path) -> None:
+    """Another host's process cannot be seen from here, and silence proves nothing."""
+    team = sound_team(tmp_path)
+    silent = a_record("w2", task="4", silent=3600)
+    team.agents.save(silent.replace(host="far-away", pid=NOBODY, run_id=RUN_OF["w2"]))
+
+    assert examine(team) == ()
+
+
+def test_a_transcript_of_a_living_agent_is_left_alone(tmp_path: Path) -> None:
+    """It is written without a lock: what looks torn may be on its way."""
+    team = sound_team(tmp_path)
+    write(team.layout.transcript("w2"), '{"type":')
+
+    assert examine(team) == ()
+
+
+def test_a_lock_that_is_held_names_its_holder_and_stays(tmp_path: Path) -> None:
+    team = sound_team(tmp_path)
+    quick = Team(team.layout, SETTINGS.replace(lock_timeout_seconds=0.0), team.clock)
+    with open(team.layout.lock("tasks")) as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        outcomes = mend(lambda: examine(quick))
+
+    (outcome,) = outcomes
+    assert (outcome.finding.kind, outcome.fixed) == ("held_lock", False)
+    assert "@demo (pid " in outcome.finding.what
+
+
+def test_a_damaged_line_of_a_record_is_only_said(tmp_path: Path) -> None:
+    """Positions in the event log are byte offsets, which taking a line out would move."""
+    team = sound_team(tmp_path)
+    append(team.layout.events, "garbage\n")
+
+    (outcome,) = mend(lambda: examine(team))
+
+    assert (outcome.finding.kind, outcome.finding.warning, outcome.fixed) == ("damaged_lines", True, False)
+
+
+def test_a_loop_is_named_with_the_way_out(tmp_path: Path) -> None:
+    team = sound_team(tmp_path)
+    commit(team, {"op": "edge", "a": "2", "b": "1", "add": True})
+
+    (finding,) = examine(team)
+
+    assert finding.kind == "cycle"
+    assert finding.what == (
+        "tasks 1 -> 2 -> 1 wait for each other; swarm task edit 1 --remove-blocked-by 2 breaks the loop"
+    )
+
+
+def test_fields_that_another_client_added_are_no_fault(tmp_path: Path) -> None:
+    team = sound_team(tmp_path)
+    edited(team, "3", theirs=1)
+
+    assert examine(team) == ()
+
+
+def test_a_journal_that_is_gone_is_said_and_nothing_is_made_up(tmp_path: Path) -> None:
+    team = sound_team(tmp_path)
+    os.unlink(team.layout.journal)
+
+    outcomes = mend(lambda: examine(team))
+
+    assert "missing_journal" in {o.finding.kind for o in outcomes if not o.fixed}
+    assert not os.path.exists(team.layout.journal)
+    assert len(list(Path(team.layout.tasks_dir).glob("[0-9]*.json"))) == 5
+
+
+def test_a_task_list_that_is_gone_is_said(tmp_path: Path) -> None:
+    team = sound_team(tmp_path)
+    shutil.rmtree(team.layout.tasks_dir)
+
+    assert "missing_tasks" in {finding.kind for finding in examine(team)}
+
+
+def test_mending_stands_in_the_event_log(tmp_path: Path) -> None:
+    team = sound_team(tmp_path)
+    fault = Finding(kind="odd_file", path="x", what="y")
+    record_mending(team, [Outcome(finding=fault, fixed=True), Outcome(finding=fault)])
+    record_mending(team, [Outcome(finding=fault)])
+
+    told = [event.data for _, event in team.events.read() if event.event == "store_repaired"]
+    assert told == [{"mended": "odd_file"}]
+
+
+def test_a_fault_that_cannot_be_mended_says_why_and_the_others_are(tmp_path: Path) -> None:
+    def refuse() -> None:
+        raise CorruptStateError("x", "no")
+
+    broken = Finding(kind="a", path="x", what="y", remedy="z", mend=refuse)
+    mended: list[int] = []
+    fine = Finding(kind="b", path="x", what="y", remedy="z", mend=lambda: mended.append(1))
+
+    outcomes = mend(lambda: (broken,) if mended else (broken, fine))
+
+    assert [(o.finding.kind, o.fixed, bool(o.error)) for o in outcomes] == [
+        ("a", False, True),
+        ("b", True, False),
+    ]
+
+
+# Between the teams
+
+
+def look_around(root: Path) -> tuple[Finding, ...]:
+    return examine_root(str(root), Settings(), FakeClock())
+
+
+def test_a_root_without_teams_is_sound(tmp_path: Path) -> None:
+    assert look_around(tmp_path) == look_around(tmp_path / "nosuch") == ()
+
+
+def test_halves_of_teams_are_mended_without_loss(tmp_path: Path) -> None:
+    team = sound_team(tmp_path)
+    for folder in ("teams/.x", "tasks/.x"):
+        for kind in ("new", "gone"):
+            (tmp_path / f"{folder}.{NOBODY}.{kind}/below").mkdir(parents=True)
+    (tmp_path / f"teams/.y.{os.getpid()}.new").mkdir()
+    (tmp_path / "tasks/theirs").mkdir()
+    (tmp_path / "tasks/unused").mkdir()
+    files.write_draft(str(tmp_path / "tasks/unused/.journal.jsonl"), b"")
+    tasks = {path.name: path.read_bytes() for path in Path(team.layout.tasks_dir).iterdir()}
+    os.rename(team.layout.team_dir, tmp_path / "elsewhere")
+
+    found = [finding.kind for finding in look_around(tmp_path)]
+    outcomes = mend(lambda: look_around(tmp_path))
+
+    assert found == ["leftover_folder"] * 4 + ["tasks_without_team"] * 2
+    assert all(outcome.fixed for outcome in outcomes)
+    (archived,) = (tmp_path / "teams/.archive").iterdir()
+    assert {path.name: path.read_bytes() for path in (archived / "tasks").iterdir()} == tasks
+    assert sorted(os.listdir(tmp_path / "tasks")) == ["theirs"]
+    assert (tmp_path / f"teams/.y.{os.getpid()}.new").exists()
+
+
+def test_a_damaged_roster_is_said(tmp_path: Path) -> None:
+    team = sound_team(tmp_path)
+    write(team.layout.config, "{")
+
+    (finding,) = look_around(tmp_path)
+
+    assert (finding.kind, finding.path, finding.mend) == ("damaged_roster", team.layout.config, None)
+
+
+def test_waiting_mail_is_what_was_prepared(tmp_path: Path) -> None:
+    """So that the test of loss above has something to lose."""
+    assert tuple(m.text for m in sound_team(tmp_path).inbox("w1").peek()) == WAITING
