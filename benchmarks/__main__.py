@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import claims, verbs
+from benchmarks import claims, verbs, waking
 from benchmarks.measuring import render
 
-_ALL = {"claims": claims.rows, "verbs": verbs.rows}
+_ALL = {"claims": claims.rows, "verbs": verbs.rows, "waking": waking.rows}
 
 
 def main() -> None:
