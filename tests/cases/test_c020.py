@@ -1,0 +1,100 @@
+"""A failure inside was swallowed, and who waited for the work waited for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from swarm.errors import ModelError
+from tests.support.command import Ended, Shell
+from tests.support.live_team import LiveTeam
+from tests.support.models import FakeModel
+from worker.model.port import ModelEvent, ModelRequest
+from worker.presence import Presence
+from worker.teammate import Teammate
+from worker.tools.contract import ToolOutput
+from worker.tools.glob import Glob
+from worker.workbench import Workbench
+
+pytestmark = pytest.mark.timeout(60)
+
+TASKS = [
+    {"key": "a", "subject": "First", "script": [{"say": "Done."}], "owner": "w1"},
+    {
+        "key": "b",
+        "subject": "Second",
+        "script": [{"calls": [{"Glob": {"pattern": "*"}}]}, {"say": "Done."}],
+        "owner": "w2",
+    },
+    {"key": "c", "subject": "Third", "script": [{"say": "Done."}], "owner": "w1"},
+]
+
+
+class Refused(FakeModel):
+    """A service that never lets us in."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        raise ModelError("401: the key is not valid", code="no_key")
+        yield
+
+
+def with_no_way_in(bench: Workbench) -> Workbench:
+    return bench.replace(model_for=lambda task, session: Refused())
+
+
+def with_a_broken_tool(bench: Workbench) -> Workbench:
+    class Broken(Glob):
+        async def run(self, *_: Any) -> ToolOutput:
+            raise RuntimeError("a fault in the tool")
+
+    tools = tuple(Broken(bench.team.settings) if tool.name == "Glob" else tool for tool in bench.tools)
+    return bench.replace(tools=tools)
+
+
+def with_a_fault_in_between(bench: Workbench) -> Workbench:
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("a fault of the worker")
+
+    return bench.replace(model_for=broken)
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        (with_no_way_in, "the key is not valid"),
+        (with_a_broken_tool, "a fault in the tool"),
+        (with_a_fault_in_between, "a fault of the worker"),
+    ],
+    ids=["model refuses", "tool raises", "worker raises"],
+)
+async def test_who_waits_is_told_which_task_failed(isolated_home: Path, broken: Any, told: str) -> None:
+    """The wait ends by itself, long before its limit; the tasks of others are completed."""
+    team = LiveTeam(isolated_home, teammates=[{"name": "w1"}, {"name": "w2"}], tasks=TASKS)
+    shell = Shell(isolated_home, team.workspace)
+    started = time.monotonic()
+    waiting = asyncio.create_task(
+        asyncio.to_thread(shell.swarm, "task", "wait", "--timeout", "60", SWARM_TIME_SCALE="0.2")
+    )
+    stop = asyncio.Event()
+    body = Teammate(broken(team.bench("w2")), Presence(team.team, team.spec("w2")), stop, asyncio.Event())
+    team.start("w1")
+    ailing = asyncio.create_task(body.run())
+    try:
+        ended: Ended = await waiting
+    finally:
+        stop.set()
+        await asyncio.gather(ailing, team.stop())
+
+    assert time.monotonic() - started < 30
+    assert ended.code == 6, ended.err
+    failed = [line for line in ended.out.splitlines() if "failed" in line]
+    assert len(failed) == 1
+    assert failed[0].startswith("2 ")
+    assert told in failed[0]
+    assert [task.status for task in team.tasks()] == ["completed", "failed", "completed"]
+    assert team.task("b").attempts == 3
