@@ -5,7 +5,9 @@ Whoever changes one of them holds the inbox lock.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from swarm.core.jsontext import json_line, parse_object
@@ -13,6 +15,9 @@ from swarm.core.message import Message, parse_message, parse_messages, render_me
 from swarm.errors import CorruptStateError
 from swarm.storage import files, syscalls
 from swarm.storage.layout import TeamLayout
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
+"""Ids that stand in a file as they are, whoever wrote it."""
 
 
 class InboxFiles:
@@ -55,11 +60,11 @@ class InboxFiles:
         """Tell whether a message of this id ever arrived."""
         if any(isinstance(item, dict) and item.get("msg_id") == msg_id for item in self.load_array()):
             return True
+        # Most lines are not worth parsing: they do not hold the id as both encoders would write it.
+        needle = msg_id.encode() if _PLAIN.fullmatch(msg_id) else b""
         beside = (line for _, line in files.read_lines(self.overflow_path))
-        if any(m.msg_id == msg_id for line in beside if (m := _parse(line)) is not None):
-            return True
-        behind = files.read_lines_backwards(self.history_path)
-        return any(m.msg_id == msg_id for line in behind if (m := _parse(line)) is not None)
+        lines = chain(beside, files.read_lines_backwards(self.history_path))
+        return any(m.msg_id == msg_id for line in lines if needle in line and (m := _parse(line)))
 
     def has_overflow(self) -> bool:
         return _size(self.overflow_path) > 0

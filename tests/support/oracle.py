@@ -6,14 +6,18 @@ product decided with its indexes is decided here again by looking at every task.
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from swarm.core.journal import parse_line
 from swarm.storage.team import Team
+from tests.support.mail_storm import EACH, is_named, text_of
 
+_MARK = re.compile(r"#(s\d+) (\d+)#(x*)")
 _EVENT_OF = {
     "new": {"task_created"},
     "claim": {"task_claimed"},
@@ -158,3 +162,47 @@ def check_answers(history: History, answers: Iterable[tuple[str, str, str]]) -> 
         elif what == "refused":
             assert token not in history.done, f"{token} was refused, and counted all the same"
     return told
+
+
+def check_mail(team: Team, owner: str, told: Mapping[str, Sequence[str]], sizes: str) -> Counter[str]:
+    """Check what a storm of mail left, against what its senders were told; count what became of messages.
+
+    Each message that was sent is in one user message of the owner's transcript, whole, and in its history
+    once; what a killed sender had in hand may also never have arrived. The order of each sender is kept.
+    """
+    shown = [found for block in _mail_blocks(team, owner) for found in _MARK.findall(block)]
+    counts = Counter((name, int(number)) for name, number, _ in shown)
+    assert set(counts.values()) == {1}, "the model saw a message twice"
+    for name, number, rest in shown:
+        assert f"#{name} {number}#{rest}" == text_of(name, int(number), sizes)
+    became: Counter[str] = Counter()
+    for name, answers in told.items():
+        arrived = [int(number) for one, number, _ in shown if one == name]
+        assert arrived == sorted(arrived), f"the order of {name} was changed"
+        sent = {int(line.split()[1]) for line in answers if line.startswith("sent ")}
+        tried = {int(line.split()[1]) for line in answers if line.startswith("trying ")}
+        assert sent <= set(arrived) <= tried
+        assert tried == set(range(EACH))
+        if is_named(name):
+            assert sent == tried
+        became += Counter(sent=len(sent), arrived=len(arrived), lost_with_sender=len(tried) - len(arrived))
+        became["full"] += sum(line.startswith("full ") for line in answers)
+    inbox = team.inbox(owner)
+    assert inbox.peek() == ()
+    history = [_MARK.findall(message.text)[0] for message in inbox.history()]
+    assert sorted(history) == sorted(shown)
+    assert json.loads(Path(team.layout.inbox(owner)).read_bytes()) == []
+    assert not Path(team.layout.overflow(owner)).exists()
+    return became
+
+
+def _mail_blocks(team: Team, owner: str) -> list[str]:
+    """Return the text of all mail that the model was shown, in order, over all transcripts of its agent."""
+    raw = Path(team.layout.transcript(owner)).read_bytes()
+    lines = [json.loads(line) for line in raw.splitlines()]
+    blocks = []
+    for line in lines:
+        content = line["message"]["content"] if line.get("msg_ids") else []
+        assert len(content) == len(line.get("msg_ids", ()))
+        blocks += [block["text"] for block in content]
+    return blocks

@@ -25,6 +25,7 @@ from swarm.storage.clock import SystemClock
 from swarm.storage.layout import Layout
 from swarm.storage.tasks import TaskStore
 from swarm.storage.team import Team
+from tests.support.faults import ends_with_parent
 from tests.support.stores import SETTINGS
 
 _SETTINGS = SETTINGS.replace(lock_timeout_seconds=30.0, crashes_max=1_000_000)
@@ -59,6 +60,7 @@ class Worker:
         self.pid = os.fork()
         if self.pid == 0:
             try:
+                ends_with_parent()
                 _work(self.root, self.name, self.run_id, random.Random(self.seed * 1000 + self.life))
             except BaseException:  # noqa: BLE001 - whatever it is, the parent's code must not go on here
                 traceback.print_exc()
@@ -104,7 +106,8 @@ class Supervisor:
 
     def __init__(self, root: str, processes: int, seed: int, troubles: list[str]) -> None:
         self._workers = [Worker(root, f"racer-{n}", seed * 100 + n) for n in range(processes)]
-        self._store = open_race(root, lock_timeout=0.2).tasks("user")
+        self._store = open_race(root).tasks("user")
+        self._impatient = open_race(root, lock_timeout=0.1).tasks("user")
         self._chance = random.Random(seed)
         self._troubles = troubles
         self.counts = {"kills": 0, "stops": 0, "freed": 0, "freed_alive": 0}
@@ -163,7 +166,7 @@ class Supervisor:
         """Free what this life held. A stopped worker inside the lock is let go first."""
         for task_id in self._store.table().in_progress_of(worker.name):
             try:
-                self._store.free_dead(task_id, worker.run_id, "it was killed")
+                self._impatient.free_dead(task_id, worker.run_id, "it was killed")
             except LockTimeoutError:
                 self._continue()
                 self._store.free_dead(task_id, worker.run_id, "it was killed")
