@@ -159,7 +159,11 @@ class Conversation:
         return [*carried, *self._mail.take(self.transcript)]
 
     async def _run_tools(self, calls: Sequence[Block]) -> ToolsRan:
-        """Run the calls of one turn. Each result is in the transcript as soon as its tool has ended."""
+        """Run the calls of one turn. Each result is in the transcript as soon as its tool has ended.
+
+        None is run when the claim got lost while the model was speaking.
+        """
+        self._claim.check()
         done: dict[str, Block] = {}
 
         def ended(block: Block, elapsed: float, persisted: str | None) -> None:

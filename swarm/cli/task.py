@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from swarm.cli.board import Board, Shown, list_object, task_object
+from swarm.cli.dead_claims import free_dead, note_dead
 from swarm.cli.render import printable
 from swarm.cli.session import Io, actor, claimer, the_team
 from swarm.core.identity import make_run_id, parse_run_id
@@ -15,9 +15,7 @@ from swarm.core.task import Task, TaskResult
 from swarm.errors import ConfigError, NotFoundError, TaskError
 
 if TYPE_CHECKING:
-    from swarm.core.agent import AgentRecord
     from swarm.storage.tasks import TaskStore
-    from swarm.storage.team import Team
 
 
 def list_all(args: Mapping[str, Any], io: Io) -> int:
@@ -36,6 +34,7 @@ def list_all(args: Mapping[str, Any], io: Io) -> int:
     loop = board.find_loop()
     if loop:
         io.note(f"tasks {' -> '.join(loop)} wait for each other: remove one link with swarm task edit")
+    note_dead((shown.task for shown in chosen), team, io)
     return 0
 
 
@@ -43,7 +42,9 @@ def show(args: Mapping[str, Any], io: Io) -> int:
     """Print one task."""
     team = the_team(args, io)
     store = team.tasks(actor(io))
-    print_task(store.get_task(args["id"]), store, io)
+    task = store.get_task(args["id"])
+    print_task(task, store, io)
+    note_dead((task,), team, io)
     return 0
 
 
@@ -53,7 +54,7 @@ def claim(args: Mapping[str, Any], io: Io) -> int:
     team = the_team(args, io)
     store = team.tasks(name)
     role = team.roster.load().role_of(name)
-    _free_dead_claims(team, name)
+    free_dead(team, name)
     got = store.claim(name, role, _run_id(name, io), args["id"])
     if isinstance(got, Refusal):
         raise TaskError(got.message, code=got.code, details=dict(got.details))
@@ -63,19 +64,6 @@ def claim(args: Mapping[str, Any], io: Io) -> int:
     else:
         io.print(f"task {got.id} is {name}'s now (token {token}): {printable(got.subject)}")
     return 0
-
-
-def _free_dead_claims(team: Team, by: str) -> None:
-    """Free what dead agents left, so that it can be claimed now; nothing is read where no task is in hand."""
-    from swarm.storage.dead import free_dead_claims
-
-    free_dead_claims(team, partial(_end_leftovers, team), by)
-
-
-def _end_leftovers(team: Team, life: AgentRecord) -> None:
-    from swarm.workspace.leftovers import end_leftovers
-
-    end_leftovers(life, wait=team.settings.bash_kill_wait_seconds)
 
 
 def complete(args: Mapping[str, Any], io: Io) -> int:

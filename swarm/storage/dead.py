@@ -62,10 +62,17 @@ def find_dead_lives(team: Team, by: str = RUNTIME) -> tuple[DeadLife, ...]:
     found: dict[str, DeadLife] = {}
     for task in team.tasks(by).table().in_progress():
         if task.claim is not None and task.claim.run_id not in found:
-            dead = _judge(team, task.claim.run_id, task.claim.at)
+            dead = find_dead_life(team, task)
             if dead is not None:
                 found[task.claim.run_id] = dead
     return tuple(found.values())
+
+
+def find_dead_life(team: Team, task: Task) -> DeadLife | None:
+    """Return the life that has this task in progress, if it is over."""
+    if task.status != "in_progress" or task.claim is None:
+        return None
+    return _judge(team, task.claim.run_id, task.claim.at)
 
 
 def free_dead_claims(team: Team, end_tools: EndTools, by: str = RUNTIME) -> tuple[Freed, ...]:

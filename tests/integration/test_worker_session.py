@@ -760,6 +760,22 @@ async def test_a_task_that_somebody_else_has_by_now_is_left_to_them(make) -> Non
     assert not [line for line in team.lines("w1") if line["type"] == "assistant"]
 
 
+async def test_a_claim_lost_while_the_model_speaks_runs_no_call(make) -> None:
+    """A model needs seconds for an answer: a worker may be paused, given up and continued meanwhile."""
+    team = make(a_task({"say": "x"}))
+    spoken = asyncio.Event()
+    model = FakeModel(spoken, assistant_message(call("Write", file_path="late.txt", content="late")))
+    running = asyncio.create_task(team.begin(team.bench("w1", model)).run())
+    await asyncio.wait_for(model.asked.wait(), 10)
+
+    team.team.tasks("w2").free_dead("1", team.spec("w1").run_id, "given up")
+    spoken.set()
+
+    assert await asyncio.wait_for(running, 10) is None
+    assert not (team.workspace / "late.txt").exists()
+    assert team.lines("w1")[-1]["why"] == "claim_lost"
+
+
 async def test_a_claim_lost_during_the_checks_commits_nothing(make, isolated_home) -> None:
     make_repository(isolated_home / "work", {"a.py": "a = 1\n"})
     team = make(a_task({"calls": [write("b.py", "b = 1\n")]}, {"say": "Done."}, verify=[WAITS_FOR_GO]))
