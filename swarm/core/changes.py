@@ -65,7 +65,7 @@ def edit(table: TaskTable, task_id: str, fields: Mapping[str, Any], ours: Mappin
     task = table.get(task_id)
     _check_editable(task, [*fields, *ours])
     _check_text(fields.get("subject", task.subject), fields.get("metadata") or EMPTY)
-    fields, ours = _assigned(task, dict(fields), dict(ours))
+    fields, ours = assigned(task, dict(fields), dict(ours))
     try:
         changed = patched(task, fields, ours)
     except ValueError as error:
@@ -121,6 +121,11 @@ def delete(table: TaskTable, task_id: str, *, unlink: bool = False) -> Body:
     return {"op": "del", "id": task_id, "near": list(near)}
 
 
+def editable(status: str) -> frozenset[str]:
+    """Return the fields of the file, and keys of ours, that can change in this status."""
+    return _EDITABLE[status]
+
+
 def _check_text(subject: object, metadata: Mapping[str, Any]) -> None:
     if not isinstance(subject, str) or not subject.strip():
         raise ConfigError("a task needs a subject", code="bad_value", details={"field": "subject"})
@@ -155,7 +160,8 @@ def _check_editable(task: Task, keys: list[str]) -> None:
             )
 
 
-def _assigned(task: Task, fields: Body, ours: Body) -> tuple[Body, Body]:
+def assigned(task: Task, fields: Body, ours: Body) -> tuple[Body, Body]:
+    """Return the fields of an edit with what follows for owner and `requires` of a pending task."""
     if "requires" in ours:
         requires = ours["requires"]
         if isinstance(requires, Requires):

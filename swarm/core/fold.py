@@ -41,6 +41,13 @@ def changes_of(line: Mapping[str, Any], fold: Fold) -> Changes:
         raise ValueError(f"a journal line lacks {error}") from error
 
 
+def named_ids(line: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the ids of all tasks that a line may change, its own first."""
+    own = line.get("id") or line["b"]
+    near = line.get("near") or line.get("task", EMPTY).get("blockedBy") or ()
+    return tuple(dict.fromkeys([own, *([line["a"]] if "a" in line else near)]))
+
+
 def patched(task: Task, fields: Mapping[str, Any], ours: Mapping[str, Any]) -> Task:
     """Return the task with these fields of its file set, and these keys of ours; None removes one.
 

@@ -19,7 +19,7 @@ from swarm.values import Value
 
 __all__ = [
     "Body", "Refusal", "cancel", "claim", "complete", "create", "current_token", "delete", "edit",
-    "end_attempt", "fail", "free_dead", "link", "release", "retry", "stamp", "unlink",
+    "end_attempt", "fail", "free_dead", "link", "release", "retry", "stamp", "unfit", "unlink",
 ]  # fmt: skip
 
 PARKED = "parked"
@@ -155,10 +155,11 @@ def _refused_by(table: TaskTable, name: str, role: str | None, task: Task) -> Re
     if blockers:
         waits = ", ".join(_described(table, blocker) for blocker in blockers)
         return _refusal(task, "blocked", f"task {task.id} waits for {waits}", open_blockers=list(blockers))
-    return _unfit(table, name, role, task)
+    return unfit(table, name, role, task)
 
 
-def _unfit(table: TaskTable, name: str, role: str | None, task: Task) -> Refusal | None:
+def unfit(table: TaskTable, name: str, role: str | None, task: Task) -> Refusal | None:
+    """Return why this agent may not take a task that is ready; None when it may."""
     if task.requires and not task.requires.fits(name, role):
         wanted = task.requires.agent or f"a {task.requires.role}"
         return _refusal(

@@ -14,7 +14,7 @@ from swarm.core.globs import may_overlap
 from swarm.core.graph import shortest_path
 from swarm.core.outlook import Outlook
 from swarm.core.ready import OPEN_LANE, ReadyQueue
-from swarm.core.task import STATUSES, Task
+from swarm.core.task import STATUSES, Task, render_task
 from swarm.errors import NotFoundError
 
 
@@ -43,7 +43,7 @@ class TaskTable:
         true of these tasks, is a ValueError and changes nothing either.
         """
         if line.get("op") == "head":
-            self._reset(gen=integer(line, "gen"), seq=integer(line, "seq"), next_id=integer(line, "next"))
+            self._begin(line)
             return ()
         seq = line.get("seq")
         if seq is not None and seq <= self.seq:
@@ -55,6 +55,23 @@ class TaskTable:
         if seq is not None:
             self.seq = seq
         return tuple(changes)
+
+    def goes_on_in(self, head: Mapping[str, Any]) -> bool:
+        """Tell whether a rewritten journal that starts so begins right where this table stands."""
+        return integer(head, "gen") == self.gen + 1 and integer(head, "seq") == self.seq
+
+    def _begin(self, head: Mapping[str, Any]) -> None:
+        gen, seq, next_id = integer(head, "gen"), integer(head, "seq"), integer(head, "next")
+        if self.goes_on_in(head):
+            self.gen, self.next_id = gen, max(self.next_id, next_id)
+        else:
+            self._reset(gen=gen, seq=seq, next_id=next_id)
+
+    def snapshot(self) -> tuple[Mapping[str, Any], ...]:
+        """Return the lines that a rewritten journal starts with: from them alone follows this table."""
+        tasks = self.tasks()
+        head = {"op": "head", "gen": self.gen + 1, "seq": self.seq, "next": self.next_id, "tasks": len(tasks)}
+        return head, *({"op": "snap", "task": render_task(task)} for task in tasks)
 
     def find(self, task_id: str) -> Task | None:
         return self._tasks.get(task_id)

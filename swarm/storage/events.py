@@ -53,9 +53,14 @@ class EventLog:
                 yield position, event
 
     def last_task_seq(self) -> int:
-        """Return the journal line of the newest `task_*` event; 0 when there is none."""
+        """Return the journal line of the newest `task_*` event; 0 when there is none.
+
+        A repair says so when the journal has lost lines: their numbers are given out again.
+        """
         for line in files.read_lines_backwards(self._path):
             event = _parse(line)
+            if event is not None and event.event == "store_repaired" and "last" in event.data:
+                return int(event.data["last"])
             if event is not None and event.seq is not None and event.event.startswith(_TASK_EVENT):
                 return event.seq
         return 0

@@ -1,7 +1,8 @@
 """The journal: one line for each operation, and the commit point of all of them.
 
 A line holds all that is needed to do its operation again; task files and events are views that follow it.
-Lines are only ever added. Reading needs no lock: whole lines are final, what stands behind them is not.
+Lines are only ever added, until a rewrite puts the tasks as they are in place of all of them. Reading needs
+no lock: whole lines are final, what stands behind them is not.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from swarm.core.journal import parse_line
+from swarm.core.fold import named_ids
+from swarm.core.journal import parse_line, render_line
 from swarm.core.table import TaskTable
 from swarm.core.task import Task
 from swarm.errors import CorruptStateError, NotFoundError, SwarmError
-from swarm.storage import syscalls
+from swarm.storage import files, syscalls
 from swarm.storage.layout import TeamLayout
 
 _NOT_OPERATIONS = ("head", "snap")
+_SNAP = b'{"op":"snap",'
 
 
 class Replayed(NamedTuple):
@@ -27,6 +30,22 @@ class Replayed(NamedTuple):
     before: Task | None
     after: Task | None
     touched: tuple[str, ...]
+
+
+class Replay:
+    """What a replay saw: the lines above a number, and the tasks before and after each of them."""
+
+    def __init__(self, above: int) -> None:
+        self.above = above
+        self.steps: list[Replayed] = []
+        self._versions: dict[tuple[str, int], Task] = {}
+
+    def version(self, task_id: str, seq: int) -> Task | None:
+        """Return a task as the line of this number left it; None when that was not seen."""
+        return self._versions.get((task_id, seq))
+
+    def note(self, *tasks: Task | None) -> None:
+        self._versions.update({(task.id, task.seq): task for task in tasks if task is not None})
 
 
 class Journal:
@@ -39,36 +58,45 @@ class Journal:
         self._file: tuple[int, int] | None = None
         self._offset = 0
         self._size = 0
+        self._snaps = 0  # lines of the snapshot that are still to come
+        self._known = False  # the table holds what the snapshot says already
         self.table = TaskTable(layout.team)
 
     def __del__(self) -> None:
         if self.__dict__.get("_fd") is not None:
             self.close()
 
+    @property
+    def size(self) -> int:
+        return self._size
+
     def refresh(self) -> None:
         """Apply the lines that others wrote; fold from the start when the file is another or was cut."""
         named = self._stat()
-        if self._fd is None or self._file != (named.st_dev, named.st_ino) or named.st_size < self._offset:
+        self._size = named.st_size
+        if self._fd is None or named.st_size < self._offset:
             self.forget()
             self._open()
-        self._size = named.st_size
+        elif self._file != (named.st_dev, named.st_ino):
+            self._change_over(self._fd)
         if self._size > self._offset:
-            self._read_on()
+            self._read_on_or_anew()
+        if self._offset == 0 and self.table.seq:
+            self._start_over()
 
     def forget(self) -> None:
         """Drop all that was read: the next refresh starts anew."""
         self.close()
-        self._offset = 0
-        self.table = TaskTable(self._layout.team)
+        self._start_over()
 
-    def replay(self, above: int) -> list[Replayed]:
-        """Fold the whole journal again and return the lines whose number is above this one."""
+    def replay(self, above: int) -> Replay:
+        """Fold the whole journal again and return what the lines above this number did."""
         self.forget()
         self._open()
-        replayed: list[Replayed] = []
+        replay = Replay(above)
         self._size = self._stat().st_size
-        self._read_on(above, replayed)
-        return replayed
+        self._read_on(replay)
+        return replay
 
     def cut_torn_tail(self) -> None:
         """Remove what a killed writer left behind the last whole line. Under the lock, after a refresh."""
@@ -76,11 +104,39 @@ class Journal:
             syscalls.truncate(self._descriptor, self._path, self._offset)
             self._size = self._offset
 
+    def cut_damage(self, copy: str) -> bool:
+        """Cut the journal at the line that a refresh has just failed at; the rest is kept as a file.
+
+        False, and nothing done, for a damaged snapshot: no power loss explains that, and no line replaces it.
+        """
+        rest = syscalls.read_at(self._descriptor, self._path, self._size - self._offset, self._offset)
+        if self._snaps or (self._offset == 0 and b"\n" + _SNAP in rest):
+            return False
+        files.write_draft(copy, rest, sync=True)
+        self.cut_torn_tail()
+        return True
+
     def append(self, raw: bytes) -> None:
         """Write one line, which the caller has applied to the table. Only under the lock, after a refresh."""
         syscalls.append(self._descriptor, self._path, raw)
         self._offset += len(raw)
         self._size = self._offset
+
+    def draft_rewrite(self, *, sync: bool) -> str:
+        """Write beside the journal what shall take its place, and return where. Only under the lock."""
+        draft = f"{self._path}.new"
+        files.write_draft(draft, self.snapshot(), sync=sync)
+        return draft
+
+    def snapshot(self) -> bytes:
+        return b"".join(map(render_line, self.table.snapshot()))
+
+    def replace(self, draft: str, *, sync: bool) -> None:
+        """Put the rewritten journal in place of this one."""
+        syscalls.rename(draft, self._path)
+        if sync:
+            files.sync_file(self._layout.tasks_dir)
+        self.refresh()
 
     def sync(self) -> None:
         """Wait until all lines so far would survive a power loss."""
@@ -108,6 +164,29 @@ class Journal:
         self._file = (state.st_dev, state.st_ino)
         return fd
 
+    def _start_over(self) -> None:
+        self._offset = 0
+        self._snaps, self._known = 0, False
+        self.table = TaskTable(self._layout.team)
+
+    def _change_over(self, old: int) -> None:
+        """Read the replaced file to its end, then go on in the one that the path names now.
+
+        The old one stays open until then, so that the new one cannot have its number.
+        """
+        try:
+            self._size = syscalls.stat_file(old, self._path).st_size
+            if self._size > self._offset:
+                self._read_on()
+        except CorruptStateError:
+            self._start_over()
+        self._fd = None
+        try:
+            self._size = syscalls.stat_file(self._open(), self._path).st_size
+        finally:
+            syscalls.close(old)
+        self._offset = 0
+
     def _stat(self) -> os.stat_result:
         found = syscalls.find_stat(self._path)
         if found is None:
@@ -123,26 +202,54 @@ class Journal:
             f"no team {team}: it was deleted", code="no_such_team", details={"value": team, "valid": []}
         )
 
-    def _read_on(self, above: int = 0, replayed: list[Replayed] | None = None) -> None:
+    def _read_on_or_anew(self) -> None:
+        """Read on; where that makes no sense, somebody may have put other lines into the same file."""
+        begun = self._offset
+        try:
+            self._read_on()
+        except CorruptStateError:
+            if not begun:
+                raise
+            self._start_over()
+            self._read_on()
+
+    def _read_on(self, replay: Replay | None = None) -> None:
         data = syscalls.read_at(self._descriptor, self._path, self._size - self._offset, self._offset)
         for raw in data[: data.rfind(b"\n") + 1].splitlines(keepends=True):
-            step = self._apply(raw, wanted=replayed is not None)
+            if not (self._snaps and self._known):
+                self._apply(raw, replay)
+            self._snaps = max(0, self._snaps - 1)
             self._offset += len(raw)
-            if replayed is not None and step is not None and _number(step.line) > above:
-                replayed.append(step)
 
-    def _apply(self, raw: bytes, *, wanted: bool) -> Replayed | None:
+    def _apply(self, raw: bytes, replay: Replay | None) -> None:
         try:
             line = parse_line(raw)
-            task_id = line.get("id") or line.get("b") or ""
-            before = self.table.find(task_id) if wanted else None
-            touched = self.table.apply(line)
-        except (ValueError, RecursionError) as error:
+            if self._offset == 0:
+                self._begin(line)
+            elif line["op"] == "head" or (self._snaps and line["op"] != "snap"):
+                raise ValueError(f"no place for a line of {line['op']}")
+            if replay is None:
+                self.table.apply(line)
+            else:
+                self._apply_again(line, replay)
+        except (ValueError, KeyError, RecursionError) as error:
             raise CorruptStateError(self._path, f"line at byte {self._offset}: {error}") from error
-        return Replayed(line, before, self.table.find(task_id), touched) if wanted else None
 
+    def _begin(self, first: Mapping[str, Any]) -> None:
+        """Start on a journal: whether its snapshot has to be read depends on where the table stands."""
+        head = first if first["op"] == "head" else None
+        self._known = head is not None and self.table.goes_on_in(head)
+        self._snaps = head.get("tasks", 0) + 1 if head is not None else 0
+        if not self._known:
+            self.table = TaskTable(self._layout.team)
 
-def _number(line: Mapping[str, Any]) -> int:
-    """Return a line's number; the lines that start a rewritten journal are no operations and have none."""
-    number = 0 if line["op"] in _NOT_OPERATIONS else line["seq"]
-    return int(number)
+    def _apply_again(self, line: Mapping[str, Any], replay: Replay) -> None:
+        wanted = line["op"] not in _NOT_OPERATIONS and line["seq"] > replay.above
+        named = named_ids(line) if wanted else ()
+        before = tuple(map(self.table.find, named))
+        touched = self.table.apply(line)
+        if wanted:
+            replay.note(*before, *map(self.table.find, touched))
+            replay.steps.append(Replayed(line, before[0], self.table.find(named[0]), touched))
+        elif line["op"] == "snap":
+            replay.note(*map(self.table.find, touched))

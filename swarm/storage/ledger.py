@@ -6,26 +6,32 @@ and does it before anything else: files whose own number is lower are written ag
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeVar
 
 from swarm.core.event import event_of_line
+from swarm.core.fold import named_ids
 from swarm.core.identity import RUNTIME
 from swarm.core.journal import render_line
-from swarm.core.operations import Body, stamp
+from swarm.core.operations import Body, Refusal, stamp
 from swarm.core.ports import Clock
 from swarm.core.table import TaskTable
 from swarm.core.task import Task
 from swarm.core.times import format_time
-from swarm.errors import StorageIOError
+from swarm.errors import CorruptStateError, StorageIOError
 from swarm.settings import Settings
 from swarm.storage.events import EventLog
-from swarm.storage.journal import Journal
+from swarm.storage.hands import Hands, Verdict
+from swarm.storage.journal import Journal, Replay
 from swarm.storage.layout import TeamLayout
 from swarm.storage.lock import FileLock
-from swarm.storage.mark import Mark, read_mark, write_mark
+from swarm.storage.mark import Mark, find_mark, is_of_this_boot, read_mark, write_mark
 from swarm.storage.task_files import TaskFiles
+
+Answer = TypeVar("Answer", Body, Body | None, Body | Refusal)
 
 
 class Ledger:
@@ -34,6 +40,8 @@ class Ledger:
     def __init__(self, layout: TeamLayout, by: str, settings: Settings, clock: Clock) -> None:
         self._by = by
         self._clock = clock
+        self._layout = layout
+        self._synced = settings.durability != "none"
         self._lock = FileLock(layout.lock("tasks"), settings, clock, f"{by}@{layout.team}")
         self._guard = threading.RLock()  # the table is also read without the lock
         self._journal = Journal(layout)
@@ -53,6 +61,23 @@ class Ledger:
         finally:
             self._lock.release()
 
+    def change(self, decide: Callable[[TaskTable], Answer], *task_ids: str) -> Answer:
+        """Decide and write one operation; only inside `locked`.
+
+        What another hand did to a file that is concerned comes first: then the decision is made anew.
+        """
+        self.judge(task_ids)
+        judged = set(task_ids)
+        while True:
+            answer = decide(self._journal.table)
+            if not isinstance(answer, dict):
+                return answer
+            named = [task_id for task_id in named_ids(answer) if task_id not in judged]
+            judged.update(named)
+            if not self.judge(named):
+                self.commit(answer)
+                return answer
+
     def commit(self, body: Body) -> None:
         """Write one operation; only inside `locked`.
 
@@ -61,15 +86,15 @@ class Ledger:
         table = self._journal.table
         line = stamp(body, table.seq + 1, format_time(self._clock.now()), self._by)
         raw = render_line(line)
-        own_id = line.get("id") or line["b"]
-        before = table.find(own_id)
+        before = {task_id: table.find(task_id) for task_id in named_ids(line)}
+        own_id, own = next(iter(before.items()))
         self.last_failed = line["seq"]
         try:
             # Applied before it is written: a line that cannot be folded must never get into the journal.
             touched = table.apply(line)
-            event = event_of_line(line, before, table.find(own_id))
+            event = event_of_line(line, own, table.find(own_id))
             self._journal.append(raw)
-            self._write_files(touched, {own_id: before})
+            self._write_files(touched, before)
             self._events.append(event)
             self._write_mark()
         except BaseException:
@@ -77,11 +102,57 @@ class Ledger:
             raise
         self.last_failed = 0
 
+    def judge(self, task_ids: Iterable[str]) -> list[Verdict]:
+        """Compare these files with the journal, and take over or put back what differs; only in `locked`."""
+        table = self._journal.table
+        suspects = [task_id for task_id in task_ids if self.files.is_suspect(task_id, table.find(task_id))]
+        return self._hands().judge(table, suspects) if suspects else []
+
+    def judge_new(self) -> bool:
+        """Take over the tasks that another hand added since the last time; only in `locked`."""
+        return self.files.folder_changed() and bool(self._hands().judge_unknown(self._journal.table))
+
+    def sweep(self) -> list[Verdict]:
+        """Compare all files with the journal; where nothing changed, that takes no lock and a `stat` each."""
+        table = self.refresh()
+        with self._guard:
+            suspects = self.files.suspects(table)
+        if not suspects:
+            return []
+        with self.locked() as table:
+            return self._hands().judge(table, suspects)
+
+    def rewrite(self, *, least: int = 0, times: int = 0) -> bool:
+        """Put the tasks as they are in place of all lines so far; a journal that is no longer is left alone.
+
+        The mark comes before the rename: in the other order, a kill would leave writers with the old file.
+        """
+        with self.locked() as table:
+            size = self._journal.size
+            if size < least or size < times * len(self._journal.snapshot()):
+                return False
+            try:
+                draft = self._journal.draft_rewrite(sync=self._synced)
+                write_mark(self._lock.fd, self._lock.path, table.gen + 1, table.seq)
+                self._journal.replace(draft, sync=self._synced)
+            except BaseException:
+                self._journal.forget()
+                raise
+            after = self._journal.size
+            self._events.emit("journal_rewritten", RUNTIME, bytes_before=size, bytes_after=after)
+        return True
+
     def refresh(self) -> TaskTable:
         """Return the table as the journal has it now, without the lock."""
         with self._guard:
-            self._journal.refresh()
-            return self._journal.table
+            try:
+                self._journal.refresh()
+                return self._journal.table
+            except CorruptStateError:
+                if is_of_this_boot(find_mark(self._lock.path)):
+                    raise
+        with self.locked() as table:  # a power loss, after which nobody has mended the journal yet
+            return table
 
     def sync(self) -> None:
         """Make all lines so far safe against power loss."""
@@ -104,13 +175,22 @@ class Ledger:
                 raise self._journal.missing() from error
             raise
 
+    def _hands(self) -> Hands:
+        return Hands(self._layout, self._clock, self.files, self._events, self._commit_found)
+
+    def _commit_found(self, body: Body) -> None:
+        """Write a line for another hand: which of our own lines failed is still to be known afterwards."""
+        failed = self.last_failed
+        self.commit(body)
+        self.last_failed = failed
+
     def _write_files(self, touched: tuple[str, ...], before: Mapping[str, Task | None]) -> None:
         """Neighbours of a deleted task first, its own file last: while others name it, it is there."""
         table = self._journal.table
         for task_id in touched:
             task = table.find(task_id)
             if task is not None:
-                self.files.put(task, before.get(task_id))
+                self.files.put(task, before.get(task_id) or task)
         for task_id in touched:
             if table.find(task_id) is None:
                 self.files.remove(task_id)
@@ -122,31 +202,62 @@ class Ledger:
     def _take_over(self) -> None:
         """Begin where the last holder of the lock ended, whatever ended it."""
         mark = read_mark(self._lock.fd, self._lock.path)
-        self._journal.refresh()
+        kept = self._refresh(mark)
         if mark is not None and mark.gen != self._journal.table.gen:
             self._journal.forget()
             self._journal.refresh()
         self._journal.cut_torn_tail()
         table = self._journal.table
         if mark is None or (mark.gen, mark.seq) != (table.gen, table.seq) or not mark.of_this_boot:
-            self._redo(mark)
+            self._redo(mark, kept)
 
-    def _redo(self, mark: Mark | None) -> None:
-        """Write again what the lines above the mark may lack; all lines when there is no mark to trust."""
+    def _refresh(self, mark: Mark | None) -> str | None:
+        """Read on; after a power loss cut the journal at its first bad line, and return the rest's name."""
+        try:
+            self._journal.refresh()
+        except CorruptStateError:
+            if is_of_this_boot(mark):
+                raise
+            stamp = format_time(self._clock.now()).replace(":", "")
+            kept = f"{self._layout.journal.removesuffix('.jsonl')}.damaged-{stamp}"
+            if not self._journal.cut_damage(kept):
+                raise
+            return kept
+        return None
+
+    def _redo(self, mark: Mark | None, kept: str | None) -> None:
+        """Write again what the lines above the mark may lack; compare all when there is no mark to trust."""
+        trusted = self._is_trusted(mark)
+        replay = self._journal.replay(mark.seq if mark is not None and trusted else 0)
         table = self._journal.table
-        trusted = mark is not None and mark.of_this_boot and mark.gen == table.gen and mark.seq <= table.seq
-        replayed = self._journal.replay(above=mark.seq if mark is not None and trusted else 0)
-        table = self._journal.table
-        touched = dict.fromkeys(task_id for step in replayed for task_id in step.touched)
+        touched = dict.fromkeys(task_id for step in replay.steps for task_id in step.touched)
+        if not trusted:
+            touched.update(dict.fromkeys(table.ids()))
         for task in filter(None, map(table.find, touched)):
-            self.files.redo(task)
+            self.files.redo(task, replay)
         for task_id in touched:
             if table.find(task_id) is None:
                 self.files.remove(task_id)
         self.files.sweep()
-        recorded = self._events.last_task_seq()
-        missing = [step for step in replayed if step.line["seq"] > recorded]
-        self._events.append_all([event_of_line(step.line, step.before, step.after) for step in missing])
+        self._record(replay, kept, told=trusted)
         self._write_mark()
-        if trusted:
-            self._events.emit("store_repaired", RUNTIME, lines=len(replayed))
+        if not trusted:
+            self._hands().judge(table, table.ids())
+            self._hands().judge_unknown(table)
+
+    def _is_trusted(self, mark: Mark | None) -> bool:
+        """Tell whether all views up to the mark are written. A killed rewrite leaves it one ahead."""
+        table = self._journal.table
+        if mark is None or not mark.of_this_boot:
+            return False
+        return mark.gen in (table.gen, table.gen + 1) and mark.seq <= table.seq
+
+    def _record(self, replay: Replay, kept: str | None, *, told: bool) -> None:
+        """Write the events that are missing, and that something was mended."""
+        recorded, last = self._events.last_task_seq(), self._journal.table.seq
+        missing = [step for step in replay.steps if step.line["seq"] > recorded]
+        self._events.append_all([event_of_line(step.line, step.before, step.after) for step in missing])
+        lost = last if recorded > last else None
+        rest = None if kept is None else os.path.basename(kept)
+        if rest or lost is not None or (told and replay.steps):
+            self._events.emit("store_repaired", RUNTIME, lines=len(replay.steps), last=lost, kept=rest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from swarm.storage import processes, syscalls
@@ -27,6 +28,21 @@ def read_mark(fd: int, path: str) -> Mark | None:
     if len(words) != len(Mark._fields) or not (words[0].isdigit() and words[1].isdigit()):
         return None
     return Mark(int(words[0]), int(words[1]), words[2])
+
+
+def find_mark(path: str) -> Mark | None:
+    """Return the mark without the lock, which its holder may be about to write anew."""
+    fd = syscalls.find_file(path, os.O_RDONLY)
+    if fd is None:
+        return None
+    try:
+        return read_mark(fd, path)
+    finally:
+        syscalls.close(fd)
+
+
+def is_of_this_boot(mark: Mark | None) -> bool:
+    return mark is not None and mark.of_this_boot
 
 
 def write_mark(fd: int, path: str, gen: int, seq: int) -> None:

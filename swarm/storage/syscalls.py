@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from swarm.errors import StorageIOError
@@ -191,6 +191,20 @@ def remove_folder(path: str) -> None:
 def list_folder(path: str) -> list[str]:
     """Return the names in a folder, unsorted; none when it is missing."""
     return _find("list", path, os.listdir, path) or []
+
+
+def scan_folder(path: str) -> list[tuple[str, os.stat_result]]:
+    """Return the names in a folder, unsorted, with what each leads to; without those that go meanwhile."""
+    return _find("scan", path, _scan, path) or []
+
+
+def _scan(path: str) -> list[tuple[str, os.stat_result]]:
+    found = []
+    with os.scandir(path) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):
+                found.append((entry.name, entry.stat()))
+    return found
 
 
 def sync_data(fd: int, path: str) -> None:

@@ -11,27 +11,42 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from swarm.core.foreign import carried_over, parse_found
+from swarm.core.table import TaskTable
 from swarm.core.task import Task, parse_task, render_task
 from swarm.errors import CorruptStateError
 from swarm.settings import Settings
 from swarm.storage import files, syscalls
+from swarm.storage.journal import Replay
 from swarm.storage.layout import TeamLayout
 
-_ID = re.compile(r"[1-9][0-9]*", re.ASCII)
-_TASK_FILE = re.compile(r"([1-9][0-9]*)\.json", re.ASCII)
-_DRAFT = re.compile(r"\.([1-9][0-9]*|\.highwatermark)\.[0-9]+\.tmp", re.ASCII)
+ID_DIGITS_MAX = 9
+_ID = re.compile(rf"[1-9][0-9]{{0,{ID_DIGITS_MAX - 1}}}", re.ASCII)
+_TASK_FILE = re.compile(rf"({_ID.pattern})\.json", re.ASCII)
+_DRAFT = re.compile(r"\.([1-9][0-9]*|\.highwatermark)\.[0-9]+\.tmp|\.journal\.jsonl\.new", re.ASCII)
 _ROOM = 512
 """Bytes beyond the padding, so that a claim and a short result fit into the file as it was made."""
 
+_Signature = tuple[int, int, int]
+
+
+class Damaged(Exception):  # noqa: N818 - a finding that travels by `raise` inside of storage
+    """A file is no task. `shaped`: it is an object, which somebody wrote on purpose."""
+
+    def __init__(self, why: str, *, shaped: bool) -> None:
+        super().__init__(why)
+        self.shaped = shaped
+
 
 class TaskFiles:
-    """The task files of one team. Fields that another client added to a file are kept."""
+    """The task files of one team. What another hand changed in a file stays there until it is judged."""
 
     def __init__(self, layout: TeamLayout, settings: Settings) -> None:
         self._layout = layout
         self._padding = settings.task_file_padding
         self._page = settings.task_file_in_place_bytes
-        self._seen: dict[str, tuple[int, int, int]] = {}  # files that are as we left them
+        self._seen: dict[str, _Signature] = {}  # files that show what the journal says
+        self._folder: tuple[int, int] | None = None  # as it was when its names were last looked through
 
     def find(self, task_id: str) -> Task | None:
         """Return the task in a file, None when there is none; CorruptStateError when it is no task."""
@@ -42,7 +57,7 @@ class TaskFiles:
         if found is None:
             return None
         try:
-            return parse_task(found)
+            return parse_task({**found, "id": task_id})
         except ValueError as error:
             raise CorruptStateError(path, str(error)) from error
 
@@ -52,15 +67,98 @@ class TaskFiles:
         return sorted((match[1] for match in matches if match), key=int)
 
     def exists(self, task_id: str) -> bool:
-        return syscalls.find_stat(self._layout.task(task_id)) is not None
+        return bool(_ID.fullmatch(task_id)) and syscalls.find_stat(self._layout.task(task_id)) is not None
+
+    def odd_names(self) -> list[str]:
+        """Return the names in the folder that are neither tasks nor ours; nothing ever reads such files."""
+        entries = syscalls.list_folder(self._layout.tasks_dir)
+        return sorted(name for name in entries if name[0] != "." and not _TASK_FILE.fullmatch(name))
+
+    def differing(self, task: Task) -> Task | None:
+        """Return what a file shows if that is not what the journal says; a missing file shows nothing.
+
+        Damaged when it is no task. A file that has not changed since it was seen costs one `stat`.
+        """
+        path = self._layout.task(task.id)
+        state = syscalls.find_stat(path)
+        if state is None or self._seen.get(task.id) == _signature(state):
+            return None
+        read = self._read(task.id)
+        if read is None or read[0] != task:
+            return read and read[0]
+        self._seen[task.id] = read[1]
+        return None
+
+    def read(self, task_id: str) -> Task | None:
+        """Return what a file shows, None when there is none; Damaged when that is no task."""
+        read = self._read(task_id)
+        return read and read[0]
+
+    def suspects(self, table: TaskTable) -> list[str]:
+        """Return the ids whose files may not show what the journal says, and those that it does not know.
+
+        Without the lock: whoever holds it may be about to write them, so that some are no news.
+        """
+        missing = dict.fromkeys(table.ids())
+        found = []
+        for name, state in syscalls.scan_folder(self._layout.tasks_dir):
+            match = _TASK_FILE.fullmatch(name)
+            if match is None:
+                continue
+            missing.pop(match[1], None)
+            if self._seen.get(match[1]) != _signature(state) and self.is_suspect(
+                match[1], table.find(match[1])
+            ):
+                found.append(match[1])
+        return [*missing, *sorted(found, key=int)]
+
+    def is_suspect(self, task_id: str, task: Task | None) -> bool:
+        """Tell whether a file shows something else than the journal, which knows this task or none."""
+        try:
+            return self.exists(task_id) if task is None else self.differing(task) is not None
+        except Damaged:
+            return True
+
+    def folder_changed(self) -> bool:
+        """Tell whether names may have come or gone in the folder since this was last asked."""
+        state = syscalls.find_stat(self._layout.tasks_dir)
+        now = (state.st_ino, state.st_mtime_ns) if state else None
+        before, self._folder = self._folder, now
+        return before != now
 
     def put(self, task: Task, before: Task | None = None) -> None:
         """Bring a file up to date with the journal; `before` is what the journal said until now."""
-        self._put(task, before, redo=False)
+        path = self._layout.task(task.id)
+        fd = syscalls.find_file(path, os.O_RDWR)
+        if fd is None:
+            self._replace(path, task)
+            return
+        try:
+            state = syscalls.stat_file(fd, path)
+            shown = task
+            if before is not None and self._seen.get(task.id) != _signature(state):
+                shown = _with_unjudged(task, before, syscalls.read_at(fd, path, state.st_size, 0))
+            if not self._write_in_place(fd, path, state, shown):
+                self._replace(path, shown)
+        finally:
+            syscalls.close(fd)
+        if shown is not task:
+            self._seen.pop(task.id, None)
 
-    def redo(self, task: Task) -> None:
+    def redo(self, task: Task, replay: Replay) -> None:
         """Bring a file up to date unless it is already, which its own number tells."""
-        self._put(task, task, redo=True)
+        try:
+            found = self.read(task.id)
+        except Damaged:
+            found = None
+        if found is None:
+            self._replace(self._layout.task(task.id), task)
+        elif found.seq < task.seq:
+            self.put(task, replay.version(task.id, found.seq) or guessed_base(task, found))
+
+    def restore(self, task: Task) -> None:
+        """Make a file show what the journal says, whatever it holds."""
+        self.put(task)
 
     def remove(self, task_id: str) -> None:
         self._seen.pop(task_id, None)
@@ -72,27 +170,24 @@ class TaskFiles:
             if _DRAFT.fullmatch(entry):
                 syscalls.unlink(f"{self._layout.tasks_dir}/{entry}")
 
-    def _put(self, task: Task, before: Task | None, *, redo: bool) -> None:
-        path = self._layout.task(task.id)
-        fd = syscalls.find_file(path, os.O_RDWR)
+    def _read(self, task_id: str) -> tuple[Task, _Signature] | None:
+        path = self._layout.task(task_id)
+        fd = syscalls.find_file(path, os.O_RDONLY)
         if fd is None:
-            self._replace(path, task)
-            return
+            return None
         try:
             state = syscalls.stat_file(fd, path)
-            if redo or self._seen.get(task.id) != _signature(state):
-                on_disk = _parse(syscalls.read_at(fd, path, state.st_size, 0))
-                if redo and on_disk is not None and on_disk.seq >= task.seq:
-                    return
-                task = _with_foreign_fields(task, before or task, on_disk)
-            data = _render(task)
-            if len(data) < state.st_size <= self._page:
-                syscalls.write_at(fd, path, data.ljust(state.st_size - 1) + b"\n", 0)
-                self._seen[task.id] = _signature(syscalls.stat_file(fd, path))
-                return
+            return _parse(syscalls.read_at(fd, path, state.st_size, 0), task_id), _signature(state)
         finally:
             syscalls.close(fd)
-        self._replace(path, task)
+
+    def _write_in_place(self, fd: int, path: str, state: os.stat_result, task: Task) -> bool:
+        data = _render(task)
+        if not len(data) < state.st_size <= self._page:
+            return False
+        syscalls.write_at(fd, path, data.ljust(state.st_size - 1) + b"\n", 0)
+        self._seen[task.id] = _signature(syscalls.stat_file(fd, path))
+        return True
 
     def _replace(self, path: str, task: Task) -> None:
         data = _render(task)
@@ -109,28 +204,43 @@ def _render(task: Task) -> bytes:
     return files.encode(files.render_json(render_task(task)))
 
 
-def _parse(data: bytes) -> Task | None:
+def _parse(data: bytes, task_id: str) -> Task:
     try:
-        return parse_task(files.parse_json(data, ""))
-    except (CorruptStateError, ValueError, AttributeError):
-        return None
+        obj = files.parse_json(data, "the file")
+    except CorruptStateError as error:
+        raise Damaged(error.message, shaped=False) from error
+    if not isinstance(obj, dict):
+        raise Damaged("it holds no JSON object", shaped=False)
+    try:
+        return parse_found(obj, task_id)
+    except (ValueError, RecursionError) as error:
+        raise Damaged(str(error), shaped=True) from error
 
 
-def _signature(state: os.stat_result) -> tuple[int, int, int]:
+def _signature(state: os.stat_result) -> _Signature:
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 
-def _with_foreign_fields(task: Task, before: Task, on_disk: Task | None) -> Task:
-    """Return the task with what stands in its file but never stood in the journal."""
-    if on_disk is None or not (on_disk.extra or on_disk.metadata or on_disk.swarm_extra):
+def _with_unjudged(task: Task, before: Task, data: bytes) -> Task:
+    """Return the task with what a hand changed in its file since `before`; the task itself if nothing."""
+    try:
+        found = _parse(data, task.id)
+    except Damaged:
         return task
-    return task.replace(
-        extra=_joined(task.extra, before.extra, on_disk.extra),
-        metadata=_joined(task.metadata, before.metadata, on_disk.metadata),
-        swarm_extra=_joined(task.swarm_extra, before.swarm_extra, on_disk.swarm_extra),
+    if found == before or found.seq not in (0, before.seq):
+        return task
+    carried = carried_over(task, before, found)
+    return task if carried == task else carried
+
+
+def guessed_base(task: Task, found: Task) -> Task:
+    """Stand in for a version that nobody remembers: only keys that the task lacks count as a hand's."""
+    return found.replace(
+        metadata=_common(found.metadata, task.metadata),
+        extra=_common(found.extra, task.extra),
+        swarm_extra=_common(found.swarm_extra, task.swarm_extra),
     )
 
 
-def _joined(new: Mapping[str, Any], old: Mapping[str, Any], on_disk: Mapping[str, Any]) -> Mapping[str, Any]:
-    foreign = {key: value for key, value in on_disk.items() if key not in new and key not in old}
-    return {**new, **foreign} if foreign else new
+def _common(found: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {key: value for key, value in found.items() if key in known}

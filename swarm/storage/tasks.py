@@ -15,10 +15,13 @@ from swarm.core.times import format_time
 from swarm.errors import CorruptStateError
 from swarm.settings import Settings
 from swarm.storage import files
+from swarm.storage.hands import Verdict
 from swarm.storage.layout import TeamLayout
 from swarm.storage.ledger import Ledger
+from swarm.storage.task_files import ID_DIGITS_MAX
 
-_ID_DIGITS_MAX = 9
+_LONG_JOURNAL_BYTES = 1 << 20
+_LONG_JOURNAL_TIMES = 4
 Decision = Callable[[TaskTable], Body | None]
 
 
@@ -52,10 +55,9 @@ class TaskStore:
         """
         parse_run_id(run_id)
         with self._ledger.locked() as table:
-            decided = operations.claim(table, name, role, run_id, task_id)
+            decided = self._claim(name, role, run_id, task_id)
             if isinstance(decided, Refusal):
                 return self._find_unanswered(table, name, run_id, task_id) or decided
-            self._ledger.commit(decided)
             return table.get(decided["id"])
 
     def complete(self, task_id: str, token: str, result: TaskResult) -> Task:
@@ -78,13 +80,15 @@ class TaskStore:
 
         The caller has proved that it has ended, and has ended its commands.
         """
+
+        def decide(table: TaskTable) -> Body | None:
+            known = table.find(task_id) is not None
+            limit = self._settings.crashes_max
+            return operations.free_dead(table, task_id, run_id, reason, limit) if known else None
+
         with self._ledger.locked() as table:
-            if table.find(task_id) is None:
+            if not self._ledger.change(decide, task_id):
                 return None
-            body = operations.free_dead(table, task_id, run_id, reason, self._settings.crashes_max)
-            if body is None:
-                return None
-            self._ledger.commit(body)
             freed = table.get(task_id)
         if freed.finished:
             self._sync()
@@ -102,18 +106,44 @@ class TaskStore:
 
     def link(self, a: str, b: str) -> Task:
         """Make `b` wait for `a` and return `b`."""
-        return self._change(b, lambda table: operations.link(table, a, b))
+        return self._change(b, lambda table: operations.link(table, a, b), a)
 
     def unlink(self, a: str, b: str) -> Task:
         """Make `b` wait for `a` no more and return `b`."""
-        return self._change(b, lambda table: operations.unlink(table, a, b))
+        return self._change(b, lambda table: operations.unlink(table, a, b), a)
 
     def delete(self, task_id: str, *, unlink: bool = False) -> None:
         """Remove a task for good; its id is never used again. With `unlink` also when others wait for it."""
-        with self._ledger.locked() as table:
+
+        def decide(table: TaskTable) -> Body:
             body = operations.delete(table, task_id, unlink=unlink)
             self._raise_highwatermark(table.next_id - 1)
-            self._ledger.commit(body)
+            return body
+
+        with self._ledger.locked():
+            self._ledger.change(decide, task_id)
+
+    # What other hands did to the files, and the journal's own upkeep.
+
+    def sweep(self) -> tuple[Verdict, ...]:
+        """Compare all files with the journal, and take over or put back what another hand changed.
+
+        For a leader that opens a team, and for now and then: while nothing changes it costs one `stat` of
+        each file and takes no lock.
+        """
+        return tuple(self._ledger.sweep())
+
+    def odd_files(self) -> tuple[str, ...]:
+        """Return the names in the folder of tasks that can be no task, and are never read."""
+        return tuple(self._files.odd_names())
+
+    def rewrite(self) -> None:
+        """Replace the journal by the tasks as they are now; numbers, ids and tokens go on."""
+        self._ledger.rewrite()
+
+    def rewrite_if_long(self) -> bool:
+        """Rewrite a journal that has become much longer than what it says. For a leader that opens a team."""
+        return self._ledger.rewrite(least=_LONG_JOURNAL_BYTES, times=_LONG_JOURNAL_TIMES)
 
     # Reading. No lock.
 
@@ -147,12 +177,19 @@ class TaskStore:
                 raise
             return known
 
-    def _change(self, task_id: str, decide: Decision) -> Task:
+    def _change(self, task_id: str, decide: Decision, *others: str) -> Task:
         with self._ledger.locked() as table:
-            body = decide(table)
-            if body is not None:
-                self._ledger.commit(body)
+            self._ledger.change(decide, task_id, *others)
             return table.get(task_id)
+
+    def _claim(self, name: str, role: str | None, run_id: str, task_id: str | None) -> Body | Refusal:
+        def decide(table: TaskTable) -> Body | Refusal:
+            return operations.claim(table, name, role, run_id, task_id)
+
+        decided = self._ledger.change(decide, *([] if task_id is None else [task_id]))
+        if isinstance(decided, Refusal) and decided.code == "nothing_ready" and self._ledger.judge_new():
+            return self._ledger.change(decide)
+        return decided
 
     def _end(self, task_id: str, decide: Decision) -> Task:
         task = self._change(task_id, decide)
@@ -171,12 +208,13 @@ class TaskStore:
         return lost if lost is not None and task_id in (None, lost.id) else None
 
     def _create(self, table: TaskTable, new: NewTask) -> Task:
+        body = self._ledger.change(lambda table: self._new(table, new), *new.blocked_by)
+        return table.get(body["id"])
+
+    def _new(self, table: TaskTable, new: NewTask) -> Body:
         body = operations.create(table, new, format_time(self._clock.now()), self.by)
         free_id = self._free_id(table)
-        if free_id != body["id"]:
-            body = {**body, "id": free_id, "task": {**body["task"], "id": free_id}}
-        self._ledger.commit(body)
-        return table.get(free_id)
+        return {**body, "id": free_id, "task": {**body["task"], "id": free_id}}
 
     def _free_id(self, table: TaskTable) -> str:
         """Return the next id: not used in the journal, and neither by another client's counter or file."""
@@ -187,7 +225,7 @@ class TaskStore:
 
     def _highwatermark(self) -> int:
         digits = (files.find_bytes(self._layout.highwatermark) or b"").strip()
-        return int(digits) if digits.isdigit() and len(digits) <= _ID_DIGITS_MAX else 0
+        return int(digits) if digits.isdigit() and len(digits) <= ID_DIGITS_MAX else 0
 
     def _raise_highwatermark(self, highest: int) -> None:
         if highest > self._highwatermark():
