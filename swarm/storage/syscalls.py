@@ -6,16 +6,19 @@ with path and errno. A test may put a hook in front of every call, to fail or to
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from swarm.errors import StorageIOError
+from swarm.errors import StateError, StorageIOError
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
+_NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
+"""What `flock` says on file systems that have no locks, or no service for them."""
 
 Hook = Callable[[str, str, int], int | None]
 """Called with name, path and size (of a write, else 0) before each call.
@@ -213,16 +216,34 @@ def sync_data(fd: int, path: str) -> None:
 
 
 def lock_now(fd: int, path: str) -> bool:
-    """Take the kernel's lock on an open file if it is free; False when somebody holds it."""
+    """Take the kernel's lock on an open file if it is free; False when somebody holds it.
+
+    Where files cannot be locked nothing is safe: a StateError that says so, and nothing is changed.
+    """
     try:
         _call("lock", path, fcntl.flock, fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except StorageIOError as error:
         if isinstance(error.__cause__, BlockingIOError):
             return False
+        if error.details["errno"] in _NO_LOCKS:
+            raise _cannot_lock(error) from error
         raise
     return True
 
 
+def _cannot_lock(error: StorageIOError) -> StateError:
+    return StateError(
+        f"{error.message}; files cannot be locked there: "
+        "move the teams to a local disk, by setting CLAUDE_CONFIG_DIR",
+        code="io_error",
+        details=error.details,
+    )
+
+
 def unlock(fd: int) -> None:
-    """Give the kernel's lock back; without a hook, as `close`."""
-    fcntl.flock(fd, fcntl.LOCK_UN)
+    """Give the kernel's lock back; without a hook, as `close`. Where there are no locks none is held."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
