@@ -49,6 +49,7 @@ class Teammate:
         self._hint = hint
         self._resting = False
         self._rests_because: IdleReason | None = None
+        self._mail_seen: object = None
         self._unsettled: HeldClaim | None = None
 
     async def run(self) -> str:
@@ -183,14 +184,19 @@ class Teammate:
 
     def _mark(self) -> object:
         """Return what differs after a change of a task or new mail; costs a few stats."""
-        layout = self._team.layout
-        paths = (layout.inbox(self._name), layout.overflow(self._name))
-        return self._store.change_mark(), *(_state_of(path) for path in paths)
+        return self._store.change_mark(), self._mail_mark()
 
     # Mail
 
+    def _mail_mark(self) -> object:
+        layout = self._team.layout
+        return _state_of(layout.inbox(self._name)), _state_of(layout.overflow(self._name))
+
     def _obey(self) -> bool:
-        """Answer the leader's wish that this teammate ends, if there is one."""
+        """Answer the leader's wish that this teammate ends, if there is one. Reads no mail a second time."""
+        mark = self._mail_mark()
+        if mark == self._mail_seen:
+            return False
         inbox = self._team.inbox(self._name)
         for mail in inbox.peek():
             order = order_in(mail, self._name)
@@ -201,6 +207,7 @@ class Teammate:
                 )
                 inbox.acknowledge([mail.msg_id])
                 return True
+        self._mail_seen = mark
         return False
 
     def _tell_leader(self, text: str, summary: str) -> None:
