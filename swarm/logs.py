@@ -34,11 +34,17 @@ class JsonLines(logging.Formatter):
 
 
 class PrivateFile(logging.FileHandler):
-    """Appends to a file that only its owner may read; it is made at the first record."""
+    """Appends to a file that only its owner may read; it is made at the first record.
+
+    A record that cannot be written, on a full disk for example, is dropped: a log never disturbs the work.
+    """
 
     def __init__(self, path: str) -> None:
         super().__init__(path, encoding="utf-8", delay=True)
         self.setFormatter(JsonLines())
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name of the library
+        """Say nothing: the terminal belongs to the command."""
 
     def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
+import sys
 
 from swarm.cli.columns import table
 from swarm.cli.render import printable
 from swarm.cli.session import Io
 from swarm.core.task import Task, verified
+from swarm.leader.denied import describe_denied
 from swarm.leader.outcome import RunResult
 from swarm.storage.team import Team
 
@@ -21,20 +25,25 @@ _WORDS = {
 }
 
 
-def print_closing(team: Team, result: RunResult, io: Io) -> None:
-    """Print how the run ended, each task in one line, and where to look next."""
+def print_closing(team: Team, result: RunResult, team_file: str, io: Io) -> None:
+    """Print how the run ended, each task in one line, and what a person can do next."""
     io.print(f"{_WORDS[result.outcome]} ({result.elapsed_seconds:.1f} s).")
-    for line in table([_row(task) for task in result.tasks], limit=io.columns, flexible=-1):
+    for line in table([_row(task) for task in result.tasks], limit=io.columns, flexible=2):
         io.print(line)
+    for task in result.tasks:
+        if task.status != "completed" and task.reason:
+            io.print(printable(f"task {task.id}: {task.reason}"))
     for request in result.denied:
-        rule = request.get("suggested_rule")
-        hint = f"; this rule would allow it: {rule}" if rule else ""
-        io.print(printable(f"  denied to {request.get('agent')}: {request.get('why')}{hint}"))
+        io.print(printable(f"denied to {describe_denied(request)}"))
+    swarm = _command()
     io.print(f"report   {printable(result.report)}")
-    io.print(f"look at  swarm -t {team.name} status   swarm -t {team.name} task list")
+    io.print(f"look at  {swarm} -t {team.name} task list     (or: status, logs NAME, events)")
+    workspace = printable(shlex.quote(team.roster.load().workspace or "."))
     if any(task.result is not None and task.result.commit for task in result.tasks):
-        workspace = shlex.quote(team.roster.load().workspace or ".")
-        io.print(f"commits  git -C {printable(workspace)} log")
+        io.print(f"commits  git -C {workspace} log")
+    if result.outcome != "completed":
+        io.print(f"go on    look through {workspace}, commit or discard what is not committed, then:")
+        io.print(f"         {swarm} run {printable(shlex.quote(team_file))} --name ANOTHER")
 
 
 def _row(task: Task) -> tuple[str, ...]:
@@ -42,6 +51,16 @@ def _row(task: Task) -> tuple[str, ...]:
     if task.status == "completed":
         checked = "verified" if verified(task) else "unverified"
     commit = task.result.commit if task.result is not None else None
-    reason = task.reason if task.status != "completed" else None
     status = task.status.replace("_", " ")
-    return task.id, status, task.subject, task.owner or "", checked, commit or "", reason or ""
+    return task.id, status, task.subject, task.owner or "", checked, commit or ""
+
+
+def _command() -> str:
+    """Return how this program can be called from the person's shell."""
+    called = sys.argv[0]
+    if os.path.basename(called) == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m swarm"
+    found = shutil.which(os.path.basename(called))
+    if found is not None and os.path.realpath(found) == os.path.realpath(called):
+        return os.path.basename(called)
+    return shlex.quote(called)

@@ -37,6 +37,7 @@ def _stream(given: TextIO | None, mode: Literal["r", "w"]) -> TextIO:
 def execute(argv: Sequence[str], io: Io) -> int:
     """Parse and run one command; every failure becomes a message on stderr and an exit code."""
     io.json = _wants_json(argv)
+    code = 0
     try:
         try:
             code = _run(argv, io)
@@ -44,8 +45,8 @@ def execute(argv: Sequence[str], io: Io) -> int:
             io.flush()
     except SwarmError as error:
         return _report(error, error, io)
-    except BrokenPipeError:  # whoever reads our output has seen enough, as `head` has
-        return 0
+    except BrokenPipeError:  # whoever reads our output has seen enough, as `head` has; what was done counts
+        return code
     except KeyboardInterrupt as error:
         return _report(SwarmError("interrupted", code="interrupted"), error, io)
     except Exception as error:  # noqa: BLE001 - the last catch: what was not expected is a bug, and is called one
@@ -136,9 +137,10 @@ def _wants_json(argv: Sequence[str]) -> bool:
 
 def _discard_unwritten(io: Io) -> None:
     """Send what cannot be written nowhere, so that the interpreter's own last flush does not fail over it."""
-    try:
-        io.out.flush()
-    except OSError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, io.out.fileno())
-        os.close(nowhere)
+    for stream in (io.out, io.err):
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)

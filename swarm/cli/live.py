@@ -121,7 +121,7 @@ def _task_row(
         who = Text("waits for " + ", ".join(blockers), style="dim")
     else:
         who = Text(printable(task.owner or state), style=_style(colors.get(task.owner or "", "")))
-    if task.attempts and state != "completed":
+    if task.attempts and not task.finished:
         who.append(f"  attempt {task.attempts + 1}", style="yellow")
     subject = Text(printable(task.subject), style="dim" if state in ("blocked", "cancelled") else "")
     return Text(f" {symbols[state]}", style=SIGNS[state][2]), Text(task.id, style="dim"), subject, who

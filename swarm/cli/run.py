@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from rich.console import Console
@@ -26,6 +28,7 @@ from swarm.storage.processes import new_run
 from swarm.storage.team import Team
 from swarm.storage.watch import Watch, files_of_agents
 from swarm.teamfile.reader import LoadedTeamFile, members
+from swarm.workspace.git import GitWorkspace
 
 _DEMO_PACE_SECONDS = 0.35
 
@@ -72,11 +75,15 @@ def _go(loaded: LoadedTeamFile, options: RunOptions, io: Io) -> int:
     team = prepare(loaded, options, io.settings)
     io.note(f"Team {team.name} in {team.layout.team_dir}")
     io.note(f"Backend {options.backend}: {options.backend_reason}")
+    if not GitWorkspace(loaded.workspace).is_repository():
+        why = "is no git repository" if shutil.which("git") else "is used without git, which is not installed"
+        io.note(f"The workspace {why}: nothing will be committed")
     result = asyncio.run(_drive(team, loaded, options, io))
-    if io.json:
-        io.print_json(render_result(result))
-    else:
-        print_closing(team, result, io)
+    with suppress(BrokenPipeError):  # the run is over, and its outcome stands, whoever reads it
+        if io.json:
+            io.print_json(render_result(result))
+        else:
+            print_closing(team, result, loaded.path, io)
     return result.exit_code
 
 
@@ -87,7 +94,8 @@ async def _drive(team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io
     going = Run(team, loaded, options, io.settings, backend)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, going.interrupt)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` means it
+            loop.add_signal_handler(number, going.interrupt)
     view = LiveView(team, Console(file=io.err)) if _is_watched(io) else PlainLines(team, io)
     names = (member.name for member in members(loaded.team))
     with Watch(files_of_agents(team.layout, names)) as watch:  # one for all that share this process

@@ -60,9 +60,17 @@ class Io:
             raise _not_written(error) from error
 
     def note(self, text: str) -> None:
-        """Say something to a person beside the result, on stderr; `-q` and `--json` silence it."""
-        if not (self.quiet or self.json):
+        """Say something to a person beside the result, on stderr; `-q` and `--json` silence it.
+
+        Nobody has to listen: when stderr is closed or full the command goes on without a word.
+        """
+        if self.quiet or self.json:
+            return
+        try:
             self.err.write(f"{text}\n")
+            self.err.flush()
+        except OSError:
+            self.quiet = True
 
     def is_terminal(self) -> bool:
         return self.out.isatty()
@@ -131,6 +139,15 @@ def actor(io: Io) -> str:
     from swarm.core.identity import USER
 
     return _checked(io.environ.get("SWARM_AGENT") or None) or USER
+
+
+def only_for_people(io: Io, what: str) -> None:
+    """Refuse (denied) when an agent's command asks for something that is a person's to decide."""
+    agent = io.environ.get("SWARM_AGENT")
+    if agent:
+        raise StateError(
+            f"{agent} is an agent; only a person may {what}", code="denied", details={"agent": agent}
+        )
 
 
 def acting_as(args: Mapping[str, Any], io: Io) -> str | None:

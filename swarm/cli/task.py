@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from swarm.cli.board import Board, Shown, list_object, task_object
 from swarm.cli.dead_claims import free_dead, note_dead
 from swarm.cli.render import printable
-from swarm.cli.session import Io, actor, claimer, the_team
+from swarm.cli.session import Io, actor, claimer, only_for_people, the_team
 from swarm.core.identity import make_run_id, parse_run_id
 from swarm.core.operations import Refusal
 from swarm.core.task import Task, TaskResult
@@ -68,6 +68,8 @@ def claim(args: Mapping[str, Any], io: Io) -> int:
 
 def complete(args: Mapping[str, Any], io: Io) -> int:
     """Finish a task; its verify commands run first, and one that fails leaves the task as it is."""
+    if args["unverified"]:
+        only_for_people(io, "complete a task unverified")
     name = claimer(args, io)
     team = the_team(args, io)
     store = team.tasks(name)

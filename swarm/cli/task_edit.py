@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from swarm.cli.render import printable
-from swarm.cli.session import Io, actor, the_team
+from swarm.cli.session import Io, actor, only_for_people, the_team
 from swarm.cli.task import print_changed
 from swarm.core.task import NewTask, Requires
 from swarm.errors import ConfigError
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 def add(args: Mapping[str, Any], io: Io) -> int:
     """Create one task."""
+    if args["verify"]:
+        only_for_people(io, "say what verifies a task")
     team = the_team(args, io)
     store = team.tasks(actor(io))
     new = NewTask(
@@ -38,6 +40,8 @@ def edit(args: Mapping[str, Any], io: Io) -> int:
     team = the_team(args, io)
     store = team.tasks(actor(io))
     fields = {key: args[key] for key in ("subject", "description") if args[key] is not None}
+    if args["verify"]:
+        only_for_people(io, "change what verifies a task")
     ours: dict[str, Any] = {"verify": list(args["verify"])} if args["verify"] else {}
     if args["owner"] is not None:
         ours["requires"] = _requires(team.roster.load(), args["owner"])

@@ -72,9 +72,18 @@ def end_attempt(table: TaskTable, task_id: str, token: str, reason: str, attempt
     task = table.get(task_id)
     _check_held(task, token)
     attempts = task.attempts + 1
+    told = _with_earlier(task, _sentence(reason))
     if attempts >= attempts_max:
-        return _done(task, "failed", reason=f"{PARKED}: {_sentence(reason)}", attempts=attempts)
-    return _free(task, reason, owner=_meant_for(task), attempts=attempts)
+        return _done(task, "failed", reason=f"{PARKED}: {told}", attempts=attempts)
+    return _free(task, told, owner=_meant_for(task), attempts=attempts)
+
+
+def _with_earlier(task: Task, reason: str) -> str:
+    """Return why the attempts failed, the first one first: what comes later may only follow from it."""
+    earlier = task.reason if task.attempts else None
+    if not earlier:
+        return reason
+    return earlier if reason in earlier else f"{earlier}; attempt {task.attempts + 1}: {reason}"
 
 
 def release(table: TaskTable, task_id: str, token: str, reason: str) -> Body:

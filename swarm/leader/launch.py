@@ -9,11 +9,12 @@ import os
 
 from swarm.core.identity import USER, check_name
 from swarm.errors import ConfigError, StateError
+from swarm.leader.occupied import refuse_occupied
 from swarm.leader.options import RunOptions
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
 from swarm.storage.files import encode, write_bytes
-from swarm.storage.team import Team, create_team
+from swarm.storage.team import Team, create_team, delete_team
 from swarm.teamfile.reader import LoadedTeamFile, dump_for_team, members, new_tasks
 from swarm.teamfile.schema import SCHEMA_FILE_NAME
 from swarm.workspace.git import GitWorkspace
@@ -24,6 +25,7 @@ def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> 
     name = check_name(options.name or loaded.team.name, what="team")
     workspace = os.path.realpath(loaded.workspace)
     _check_size(loaded, options, settings)
+    refuse_occupied(options.root, name, workspace, settings)
     repository = GitWorkspace(workspace)
     if repository.is_repository() and not options.allow_dirty:
         _check_clean(repository, workspace, loaded)
@@ -36,10 +38,15 @@ def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> 
         settings=settings,
         clock=SystemClock(),
     )
-    if repository.is_repository():
-        repository.keep_ref(name)
-    write_bytes(team.layout.team_file, encode(dump_for_team(loaded)))
-    _create_tasks(team, loaded)
+    try:
+        if repository.is_repository():
+            repository.keep_ref(name)
+        write_bytes(team.layout.team_file, encode(dump_for_team(loaded)))
+        _create_tasks(team, loaded)
+    except BaseException:
+        team.close()
+        delete_team(options.root, name, force=True, settings=settings, clock=SystemClock())
+        raise
     return team
 
 

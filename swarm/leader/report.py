@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from swarm.core.task import Task, verified
+from swarm.leader.denied import describe_denied
 from swarm.leader.outcome import RunResult
 from swarm.storage.files import encode, write_bytes
 from swarm.storage.team import Team
@@ -108,10 +109,8 @@ def _denied(denied: tuple[Mapping[str, Any], ...]) -> Iterator[str]:
     yield "## Denied calls"
     yield ""
     for request in denied:
-        rule = request.get("suggested_rule")
-        hint = f"; the rule that would allow it: `{rule}`" if rule else ""
-        who = f"{request.get('agent')}, task {request.get('task')}"
-        yield f"- {who}: {request.get('tool')}: {request.get('why')}{hint}"
+        told = describe_denied(request).replace("`", "'")
+        yield f"- `{told}`"
 
 
 def _loose(paths: tuple[str, ...]) -> Iterator[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -251,6 +253,94 @@ def test_what_is_not_built_is_refused_by_name(shell: Shell, words: tuple[str, ..
     assert error["code"] == "not_built"
     assert words[0].removeprefix("--").split("-")[0] in error["message"]
     assert not (shell.root / "teams").exists()
+
+
+def test_a_reader_that_goes_away_does_not_end_the_run(shell: Shell) -> None:
+    """`swarm run … 2>&1 | head -1` shows one line; the work goes on to its end all the same."""
+    file = write_team(shell, [a_task("a"), a_task("b", blocked_by=["a"])])
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "swarm", "run", file],
+        cwd=shell.cwd,
+        env=shell.environ(),
+        stdin=subprocess.DEVNULL,
+        stdout=writer,
+        stderr=writer,
+    )
+    os.close(writer)
+    os.read(reader, 1)
+    os.close(reader)
+
+    assert process.wait(30) == 0
+    assert status_of(shell, "2")["status"] == "completed"
+    assert (shell.root / "teams" / "t1" / "report.md").exists()
+
+
+def test_a_hang_up_is_ignored_where_it_was_ignored_before(shell: Shell) -> None:
+    """`nohup swarm run` goes on when the terminal is closed."""
+    script = [{"calls": [{"Bash": {"command": "touch started; sleep 1"}}]}, {"say": "Done."}]
+    file = write_team(shell, [a_task("a", script)], permissions={"mode": "bypassPermissions"})
+    process = subprocess.Popen(
+        ["nohup", sys.executable, "-m", "swarm", "run", file],
+        cwd=shell.cwd,
+        env=shell.environ(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_until((shell.cwd / "ws" / "started").exists, timeout=20)
+    process.send_signal(signal.SIGHUP)
+
+    assert process.wait(30) == 0
+
+
+def test_a_workspace_with_a_run_in_it_is_refused(shell: Shell) -> None:
+    """Two runs in one folder would commit each other's unfinished work."""
+    script = [{"calls": [{"Bash": {"command": "touch started; sleep 600"}}]}, {"say": "Done."}]
+    file = write_team(shell, [a_task("a", script)], permissions={"mode": "bypassPermissions"})
+    process = shell.start("run", file)
+    wait_until((shell.cwd / "ws" / "started").exists, timeout=20)
+
+    refused = shell.swarm("run", file, "--name", "t2", "--json")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+
+    assert refused.code == 4
+    assert json.loads(refused.err)["error"]["code"] == "leader_alive"
+    assert not (shell.root / "teams" / "t2").exists()
+
+
+def test_an_agent_cannot_change_what_verifies_its_task(shell: Shell) -> None:
+    """What is checked is for people to say, also where a command of an agent calls `swarm`."""
+    swarm = f"{sys.executable} -m swarm"
+    script = [
+        {"calls": [{"Bash": {"command": f"{swarm} task edit 1 --verify true"}}], "expect": "error"},
+        {"calls": [{"Bash": {"command": f"{swarm} task complete 1 --unverified"}}], "expect": "error"},
+        {"say": "Done."},
+    ]
+    file = write_team(
+        shell, [a_task("a", script, verify=["false"])], permissions={"mode": "bypassPermissions"}
+    )
+
+    ended = shell.swarm("run", file, "--json")
+
+    assert ended.code == 6
+    assert status_of(shell, "1")["metadata"]["swarm"]["verify"] == ["false"]
+
+
+def test_the_reason_of_the_first_attempt_is_told(shell: Shell) -> None:
+    """What fails in a second attempt may only follow from the first."""
+    script = [{"calls": [{"Bash": {"command": "mkdir made"}}]}, {"say": "Done."}]
+    file = write_team(
+        shell,
+        [a_task("a", script, verify=["test -e never"])],
+        permissions={"mode": "acceptEdits", "allow": ["Bash(mkdir:*)"]},
+    )
+
+    (task,) = shell.swarm("run", file, "--json").json()["tasks"]
+
+    assert task["reason"].startswith("parked: the check `test -e never` failed")
+    assert "attempt 2: step 1 (Bash) failed" in task["reason"]
 
 
 def test_plain_lines_tell_the_story_where_there_is_no_terminal(shell: Shell) -> None:

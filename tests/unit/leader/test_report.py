@@ -53,7 +53,14 @@ def test_summaries_reasons_diffstats_denials_and_loose_files_are_told() -> None:
     )
     failed = Task(id="2", subject="B", description="", status="failed", reason="parked: tests fail")
     denied = (
-        {"agent": "w", "task": "2", "tool": "Bash", "why": "no rule allows it", "suggested_rule": "Bash(x)"},
+        {
+            "agent": "w",
+            "task": "2",
+            "tool": "Bash",
+            "input": {"command": "make  x"},
+            "why": "no rule allows it.",
+            "suggested_rule": "Bash(make:*)",
+        },
     )
 
     text = render_report(
@@ -71,7 +78,7 @@ def test_summaries_reasons_diffstats_denials_and_loose_files_are_told() -> None:
         "Not checked: the docs",
         " a.py | 2 +-",
         "failed: parked: tests fail",
-        "no rule allows it; the rule that would allow it: `Bash(x)`",
+        "- `w, task 2: Bash(make x): no rule allows it; this rule would allow it: Bash(make:*)`",
         "- `left.txt`",
         "Attempts that failed: 1",
     ):

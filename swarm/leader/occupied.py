@@ -1,0 +1,45 @@
+"""Whether a name or a workspace is in use by another team."""
+
+from __future__ import annotations
+
+import os
+
+from swarm.core.identity import LEADER, same_name
+from swarm.errors import StateError
+from swarm.settings import Settings
+from swarm.storage.clock import SystemClock
+from swarm.storage.listing import TeamListing, list_teams
+from swarm.storage.processes import liveness
+from swarm.storage.team import open_team
+
+
+def refuse_occupied(root: str, name: str, workspace: str, settings: Settings) -> None:
+    """Refuse a name that exists, and a workspace in which another run is going on now.
+
+    Two runs in one folder would verify and commit each other's unfinished work. A run that starts in the
+    same moment is not seen; each task's check and commit then still take turns.
+    """
+    for listing in list_teams(root):
+        if same_name(listing.name, name):
+            raise StateError(
+                f"there is a team {listing.name} already; give this run another name with --name",
+                code="name_taken",
+                details={"value": name, "taken": listing.name},
+            )
+        if _runs_in(listing, root, workspace, settings):
+            raise StateError(
+                f"team {listing.name} is running in {workspace} now; wait for it or use another workspace",
+                code="leader_alive",
+                details={"team": listing.name, "workspace": workspace},
+            )
+
+
+def _runs_in(listing: TeamListing, root: str, workspace: str, settings: Settings) -> bool:
+    if not listing.native or listing.roster is None or listing.roster.workspace is None:
+        return False
+    if os.path.realpath(listing.roster.workspace) != workspace:
+        return False
+    team = open_team(root, listing.name, settings, SystemClock())
+    record = team.agents.load(LEADER)
+    team.close()
+    return record is not None and record.state != "stopped" and liveness(record) == "alive"
