@@ -20,7 +20,6 @@ class Settings(Value):
 
     # Locks and files
     lock_timeout_seconds: float = 5.0
-    lock_first_wait_seconds: float = 0.05
     inbox_max_messages: int = 128
     inbox_max_bytes: int = 256 * 1024
     inbox_overflow_max_bytes: int = 64 * 1024 * 1024

@@ -6,6 +6,8 @@ one-shot command; this does the part that records need, and type checkers treat 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, ClassVar, Self, dataclass_transform
 
 
@@ -14,6 +16,8 @@ class _ValueMeta(type):
 
     _fields: tuple[str, ...]
     _defaults: dict[str, Any]
+    _puts: dict[str, Callable[[Any, Any], None]]
+    _all: attrgetter[tuple[Any, ...]]  # ends in the class, so that it is a tuple for a single field, too
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> _ValueMeta:
         own = [field for field in namespace.get("__annotations__", {}) if not field.startswith("_")]
@@ -25,6 +29,8 @@ class _ValueMeta(type):
         made = super().__new__(cls, name, bases, namespace)
         made._fields = tuple(dict.fromkeys(fields + own))
         made._defaults = defaults | own_defaults
+        made._puts = {field: getattr(made, field).__set__ for field in made._fields}
+        made._all = attrgetter(*made._fields, "__class__")
         return made
 
 
@@ -34,18 +40,22 @@ class Value(metaclass=_ValueMeta):
 
     _fields: ClassVar[tuple[str, ...]]
     _defaults: ClassVar[dict[str, Any]]
+    _puts: ClassVar[dict[str, Callable[[Any, Any], None]]]
+    _all: ClassVar[attrgetter[tuple[Any, ...]]]
 
     def __init__(self, **given: Any) -> None:
-        put = object.__setattr__
-        for field in self._fields:
-            if field in given:
-                put(self, field, given.pop(field))
-            elif field in self._defaults:
-                put(self, field, self._defaults[field])
-            else:
-                raise TypeError(f"{type(self).__name__} needs {field}")
-        if given:
-            raise TypeError(f"{type(self).__name__} has no {', '.join(given)}")
+        values = {**self._defaults, **given} if len(given) < len(self._puts) else given
+        try:
+            for field, put in self._puts.items():
+                put(self, values[field])
+        except KeyError as error:
+            raise TypeError(f"{type(self).__name__} needs {error.args[0]}") from None
+        if len(values) > len(self._puts):
+            self._refuse(values)
+
+    def _refuse(self, given: dict[str, Any]) -> None:
+        unknown = [field for field in given if field not in self._puts]
+        raise TypeError(f"{type(self).__name__} has no {', '.join(unknown)}")
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen: cannot set {name}")
@@ -56,10 +66,10 @@ class Value(metaclass=_ValueMeta):
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(getattr(self, field) == getattr(other, field) for field in self._fields)
+        return bool(self._all(self) == self._all(other))
 
     def __hash__(self) -> int:
-        return hash((type(self), *(getattr(self, field) for field in self._fields)))
+        return hash(self._all(self))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{field}={getattr(self, field)!r}" for field in self._fields)
@@ -69,11 +79,19 @@ class Value(metaclass=_ValueMeta):
         return _rebuild, (type(self), self._as_dict())
 
     def _as_dict(self) -> dict[str, Any]:
-        return {field: getattr(self, field) for field in self._fields}
+        return dict(zip(self._fields, self._all(self), strict=False))
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with these fields changed."""
-        return type(self)(**(self._as_dict() | changes))
+        copy = object.__new__(type(self))
+        for put, value in zip(self._puts.values(), self._all(self), strict=False):
+            put(copy, value)
+        try:
+            for field, value in changes.items():
+                self._puts[field](copy, value)
+        except KeyError:
+            self._refuse(changes)
+        return copy
 
 
 def _rebuild(kind: type[Value], state: dict[str, Any]) -> Value:

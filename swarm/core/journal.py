@@ -26,4 +26,4 @@ def parse_line(raw: bytes) -> dict[str, Any]:
         raise ValueError("a journal line without a checksum")
     if tail[len(_KEY) : -2] != b"%08x" % crc32(start):
         raise ValueError("a journal line whose checksum is wrong")
-    return dict(parse_object(start + b"}"))
+    return dict(parse_object((start + b"}").decode()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ from swarm.core.event import Event, parse_event_line, render_event_line
 from swarm.core.ports import Clock
 from swarm.core.times import format_time
 from swarm.settings import Settings
-from swarm.storage import files
+from swarm.storage import files, syscalls
 from swarm.storage.layout import TeamLayout
 from swarm.storage.lock import FileLock
 
@@ -17,7 +18,10 @@ _TASK_EVENT = "task_"
 
 
 class EventLog:
-    """Append-only; a line's byte offset is its position. Its lock is the last in the order of locks."""
+    """Append-only; a line's byte offset is its position. Its lock is the last in the order of locks.
+
+    The file stays open between two lines, as long as its path leads to it.
+    """
 
     def __init__(
         self, layout: TeamLayout, settings: Settings, clock: Clock, holder_name: str = "swarm"
@@ -25,6 +29,18 @@ class EventLog:
         self._path = layout.events
         self._clock = clock
         self._lock = FileLock(layout.lock("events"), settings, clock, holder_name)
+        self._fd: int | None = None
+        self._file: tuple[int, int] | None = None
+
+    def __del__(self) -> None:
+        if self.__dict__.get("_fd") is not None:
+            self.close()
+
+    def close(self) -> None:
+        """Close the file; the next line opens it again."""
+        if self._fd is not None:
+            fd, self._fd = self._fd, None
+            syscalls.close(fd)
 
     def append(self, event: Event) -> None:
         self.append_all((event,))
@@ -34,7 +50,9 @@ class EventLog:
         lines = [render_event_line(event) for event in events]
         if lines:
             with self._lock:
-                files.append_lines(self._path, lines)
+                fd = self._open()
+                files.cut_torn_tail(fd, self._path)
+                syscalls.append(fd, self._path, b"".join(lines))
 
     def emit(
         self, kind: str, agent: str, *, run_id: str | None = None, task: str | None = None,
@@ -52,6 +70,15 @@ class EventLog:
             if event is not None:
                 yield position, event
 
+    def _open(self) -> int:
+        named = syscalls.find_stat(self._path)
+        if named is None or _identity(named) != self._file:
+            self.close()
+        if self._fd is None:
+            self._fd = syscalls.create_file(self._path, os.O_RDWR | os.O_APPEND)
+            self._file = _identity(syscalls.stat_file(self._fd, self._path))
+        return self._fd
+
     def last_task_seq(self) -> int:
         """Return the journal line of the newest `task_*` event; 0 when there is none.
 
@@ -64,6 +91,10 @@ class EventLog:
             if event is not None and event.seq is not None and event.event.startswith(_TASK_EVENT):
                 return event.seq
         return 0
+
+
+def _identity(state: os.stat_result) -> tuple[int, int]:
+    return state.st_ino, state.st_dev
 
 
 def _parse(line: bytes) -> Event | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from swarm.core.event import event_of_line
@@ -165,11 +165,12 @@ class Ledger:
     def close(self) -> None:
         with self._guard:
             self._journal.close()
+        self._events.close()
 
     def _acquire(self) -> None:
         """Take the lock; without its folder there is no team any more."""
         try:
-            self._lock.acquire()
+            self._lock.acquire(meanwhile=self._read_ahead)
         except StorageIOError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise self._journal.missing() from error
@@ -177,6 +178,11 @@ class Ledger:
 
     def _hands(self) -> Hands:
         return Hands(self._layout, self._clock, self.files, self._events, self._commit_found)
+
+    def _read_ahead(self) -> None:
+        """Apply what others write while we wait for the lock; what is damaged is seen to under it."""
+        with self._guard, suppress(CorruptStateError):
+            self._journal.refresh()
 
     def _commit_found(self, body: Body) -> None:
         """Write a line for another hand: which of our own lines failed is still to be known afterwards."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -19,8 +20,14 @@ from swarm.storage import processes, syscalls
 
 HOLDER_OFFSET = 64
 HOLDER_SIZE = 64
-_SHORT_WAIT_SECONDS = 0.0002
-_LONG_WAIT_SECONDS = 0.002
+_FIRST_PAUSE = 0.0001
+_PAUSE_AFTER = ((0.001, 0.001), (0.02, 0.0003))
+"""How long a waiter sleeps between two looks, once it has waited for so long.
+
+An operation takes a fraction of a millisecond, so most waits end within the first. Then many are waiting, and
+looking often would take the processor from the holder. Who has waited long looks more often than the others,
+and gets the lock before them.
+"""
 
 
 class _Shared:
@@ -32,6 +39,7 @@ class _Shared:
         self.threads = threading.Lock()
         self.owner: int | None = None  # the thread inside
         self.fd: int | None = None
+        self.file: tuple[int, int] | None = None  # which one the descriptor leads to
 
     def forget(self) -> None:
         """Drop what a forked child inherited: unlocking there would release the parent's lock."""
@@ -93,6 +101,7 @@ class FileLock:
         self._holder_name = holder_name
         self._common = _join(path)
         self._held = False
+        self._signature = 0, b""  # of the process with this pid
 
     def __del__(self) -> None:
         common = self.__dict__.get("_common")
@@ -115,14 +124,14 @@ class FileLock:
     ) -> None:
         self.release()
 
-    def acquire(self) -> None:
+    def acquire(self, meanwhile: Callable[[], object] | None = None) -> None:
         """Take the lock; LockTimeoutError, naming the holder, when that takes longer than the settings say.
 
-        A thread that holds it already is refused at once: waiting for itself would not help.
+        A thread that holds it already is refused at once: waiting for itself would not help. Who has to wait
+        does `meanwhile` between two looks: something that would else have to be done under the lock.
         """
-        if self._try_threads() and self._try_kernel():
-            return
-        self._wait()
+        if not self.try_acquire():
+            self._wait(meanwhile)
 
     def try_acquire(self) -> bool:
         """Take the lock if it is free right now."""
@@ -134,18 +143,17 @@ class FileLock:
             self._common.owner = threading.get_ident()
         return taken
 
-    def _wait(self) -> None:
+    def _wait(self, meanwhile: Callable[[], object] | None) -> None:
         if self._common.owner == threading.get_ident():
             raise LockTimeoutError(self.path, 0.0, self._holder_name)
         started = self._clock.monotonic()
-        pause = _SHORT_WAIT_SECONDS
         while not self.try_acquire():
             waited = self._clock.monotonic() - started
             if waited >= self._settings.lock_timeout_seconds:
                 raise LockTimeoutError(self.path, waited, self.holder())
-            if waited >= self._settings.lock_first_wait_seconds:
-                pause = _LONG_WAIT_SECONDS
-            time.sleep(pause)
+            if meanwhile is not None:
+                meanwhile()
+            time.sleep(_pause(waited))
 
     def _try_kernel(self) -> bool:
         """Go on from the thread lock, and leave that again unless all is well."""
@@ -164,18 +172,22 @@ class FileLock:
         common = self._common
         if common.fd is None:
             common.fd = syscalls.create_file(self.path, os.O_RDWR)
+            common.file = _identity(syscalls.stat_file(common.fd, self.path))
         if not syscalls.lock_now(common.fd, self.path):
             return False
-        named, own = syscalls.find_stat(self.path), syscalls.stat_file(common.fd, self.path)
-        if named is None or (named.st_ino, named.st_dev) != (own.st_ino, own.st_dev):
+        named = syscalls.find_stat(self.path)
+        if named is None or _identity(named) != common.file:
             common.drop_file()
             return self._flock()
         self._sign()
         return True
 
     def _sign(self) -> None:
-        signature = f"{os.getpid()} {processes.own_start_ticks()} {self._holder_name}".encode()
-        syscalls.write_at(self.fd, self.path, signature[:HOLDER_SIZE].ljust(HOLDER_SIZE), HOLDER_OFFSET)
+        pid = os.getpid()
+        if self._signature[0] != pid:
+            text = f"{pid} {processes.own_start_ticks()} {self._holder_name}".encode()
+            self._signature = pid, text[:HOLDER_SIZE].ljust(HOLDER_SIZE)
+        syscalls.write_at(self.fd, self.path, self._signature[1], HOLDER_OFFSET)
 
     def release(self) -> None:
         """Give the lock back. In a child forked meanwhile, which does not hold it, this does nothing."""
@@ -206,3 +218,15 @@ class FileLock:
         pid, _, rest = text.strip("\0 ").partition(" ")
         name = rest.partition(" ")[2]
         return f"{name} (pid {pid})" if pid.isdigit() and name else None
+
+
+def _pause(waited: float) -> float:
+    pause = _FIRST_PAUSE
+    for after, longer in _PAUSE_AFTER:
+        if waited >= after:
+            pause = longer
+    return pause
+
+
+def _identity(state: os.stat_result) -> tuple[int, int]:
+    return state.st_ino, state.st_dev

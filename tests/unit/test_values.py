@@ -55,3 +55,15 @@ def test_replace_and_pickle_keep_all_other_fields() -> None:
     """Copies are whole."""
     named = Named(x=1, name="a").replace(x=5)
     assert pickle.loads(pickle.dumps(named)) == Named(x=5, name="a")
+
+
+def test_replace_refuses_a_field_that_is_not_there() -> None:
+    """As the constructor does, also for a value of a single field."""
+
+    class Alone(Value):
+        only: int
+
+    assert Alone(only=1).replace(only=2) == Alone(only=2)
+    assert len({Alone(only=1), Alone(only=1), Alone(only=2)}) == 2
+    with pytest.raises(TypeError, match="Alone has no other"):
+        Alone(only=1).replace(other=2)

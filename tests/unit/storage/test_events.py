@@ -39,3 +39,15 @@ def test_nothing_to_append_touches_no_file(team: Team) -> None:
     team.events.append_all([])
     assert not Path(team.layout.events).exists()
     assert list(team.events.read()) == []
+
+
+def test_a_log_that_was_moved_away_is_not_written_any_more(team: Team) -> None:
+    """The file stays open between two events; the path decides which one the next is for."""
+    path = Path(team.layout.events)
+    team.events.emit("run_started", "runtime")
+    path.rename(path.with_name("old"))
+    team.events.emit("run_ended", "runtime")
+    assert [event.event for _, event in team.events.read()] == ["run_ended"]
+    path.unlink()
+    team.events.emit("run_started", "runtime")
+    assert [event.event for _, event in team.events.read()] == ["run_started"]

@@ -16,7 +16,7 @@ from swarm.storage.clock import SystemClock
 from swarm.storage.lock import FileLock
 from tests.support.faults import FailAt, Point, Recorder
 
-SETTINGS = Settings(lock_timeout_seconds=0.1, lock_first_wait_seconds=0.02)
+SETTINGS = Settings(lock_timeout_seconds=0.1)
 
 
 def a_lock(path: Path, name: str = "w1@demo") -> FileLock:
