@@ -42,6 +42,7 @@ class Settings(Value):
     # Tasks
     verify_timeout_seconds: float = 600.0
     verify_returns_max: int = 2
+    commit_timeout_seconds: float = 600.0  # the repository's hooks run in it
     attempts_max: int = 3
     crashes_max: int = 5
     verify_output_chars: int = 4_000

@@ -8,34 +8,51 @@ from collections.abc import Iterable, Mapping
 from swarm.core.task import Task
 from swarm.core.untrusted import clean
 from swarm.values import Value
-from swarm.workspace.git import GitWorkspace, WorkspaceError
+from swarm.workspace.git import Bounds, GitWorkspace, WorkspaceError
 from worker.context.agent import AgentContext
 
 
 class Work(Value):
-    """What a task left in the workspace. `problem` says why it is not committed, where it should be."""
+    """What a task left in the workspace; no commit where there is no repository, or nothing was changed."""
 
     files: tuple[str, ...]
     commit: str | None = None
-    problem: str | None = None
+
+
+class CommitRefusal(Value):
+    """Git or one of its hooks did not take the work. `output` is the end of what they printed."""
+
+    why: str
+    output: str
+
+    def __str__(self) -> str:
+        return f"the commit was refused: {self.why}"
+
+
+class Ground(Value):
+    """Where the work lies and how git is run there: in `environ`, within `bounds`.
+
+    `expected` tells that there was a repository before, so that none is a fault.
+    """
+
+    workspace: str
+    environ: Mapping[str, str]
+    bounds: Bounds
+    expected: bool
 
 
 def commit_work(
-    task: Task,
-    agent: AgentContext,
-    workspace: str,
-    environ: Mapping[str, str],
-    touched: Iterable[str],
-    summary: str,
-) -> Work:
+    ground: Ground, task: Task, agent: AgentContext, touched: Iterable[str], summary: str
+) -> Work | CommitRefusal:
     """Commit the files that the session wrote and what changed under the task's globs; blocks while git runs.
 
-    The caller holds the lock of the workspace. When git refuses, a hook perhaps, the files stay as they are.
+    The caller holds the lock of the workspace. When git refuses, the files stay as they are. A stop ends it:
+    then GitStoppedError tells that nothing was committed, or it was and that is returned.
     """
-    files = _inside(workspace, touched)
+    files = _inside(ground.workspace, touched)
+    repository = GitWorkspace(ground.workspace, ground.environ, ground.bounds)
     try:
-        repository = GitWorkspace(workspace, environ)
-        if not repository.is_repository():
+        if not repository.must_commit(expected=ground.expected):
             return Work(files=files)
         files = tuple(sorted({*files, *repository.changed_under(task.files)}))
         commit = repository.commit(
@@ -47,7 +64,7 @@ def commit_work(
             team=agent.team,
         )
     except WorkspaceError as error:
-        return Work(files=files, problem=f"the changes are not committed: {error}")
+        return CommitRefusal(why=error.git_said, output=error.output)
     return Work(files=files, commit=commit)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from contextlib import aclosing
 
@@ -30,12 +31,14 @@ from worker.session.history import (
     fold_session,
     mail_blocks,
     mail_outside,
+    paths_written,
     session_to_continue,
 )
 from worker.session.mail import MailReader
 from worker.session.transcript import Transcript, mail_given, read_transcript
 from worker.tools.contract import ToolContext
 from worker.tools.executor import execute
+from worker.tools.paths import resolve
 from worker.tools.registry import schemas
 from worker.tools.tracking import ProcessTracker
 from worker.workbench import Workbench
@@ -57,6 +60,7 @@ class Conversation:
         self.model = bench.model_for(self._task, session)
         self._gate = PermissionGate(team, agent, bench.policy, self._task.id)
         self.context = self._tool_context()
+        self.context.touched |= self._written_before()
         self.transcript = Transcript(
             path, team.clock, session=session, run_id=agent.run_id, task=self._task.id
         )
@@ -78,6 +82,18 @@ class Conversation:
             track=ProcessTracker(team.agents, agent.run_id, team.clock),
             denied_reads=self._gate.denied_reads,
         )
+
+    def _written_before(self) -> set[str]:
+        """Return the files that earlier sessions, of whomever, wrote for this task: they are its work too."""
+        task, layout = self._task, self._bench.team.layout
+        sources = [self._earlier]
+        if task.attempts or task.crashes or task.reason:
+            others = [
+                name for name in self._bench.team.roster.load().names() if name != self._bench.agent.name
+            ]
+            sources += [read_transcript(layout.transcript(name)) for name in others]
+        given = {path for lines in sources for path in paths_written(lines, task.id) if path}
+        return {os.path.realpath(resolve(path, self.context.cwd)) for path in given}
 
     async def begin(self) -> Terminal:
         """Open the session, as new or where a cut-off one stopped, and play the first round."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
+from typing import Any
 
 from swarm.core.task import TaskResult
 from swarm.core.untrusted import clean
@@ -18,18 +20,22 @@ from swarm.storage.layout import project_dir
 from swarm.storage.lock import FileLock
 from swarm.storage.processes import new_short_id
 from swarm.storage.syscalls import make_folders
+from swarm.workspace.git import Bounds, GitStoppedError
 from swarm.workspace.locks import held
 from worker.claim import RELEASED, ClaimLostError, HeldClaim, Outcome
-from worker.commit import Work, commit_work
+from worker.commit import CommitRefusal, Ground, Work, commit_work
 from worker.conversation import Conversation
 from worker.loop.abort import Aborted, unless_aborted
 from worker.loop.reasons import ABORTED, MAX_TURNS, MODEL_ERROR, Terminal
 from worker.messages import Message, final_text
-from worker.prompts.texts import verify_failed
+from worker.prompts.texts import commit_refused, verify_failed
 from worker.verify import CheckFailure, run_checks
 from worker.workbench import Workbench
 
 logger = logging.getLogger(__name__)
+
+Setback = CheckFailure | CommitRefusal
+"""Why the work is not done although the agent says so; it goes back to the agent."""
 
 STOPPED = "stopped"
 """Reason of a task that its agent gave back because it was asked to stop."""
@@ -52,7 +58,7 @@ class Session:
         self._stop = stop
         self._opened: Conversation | None = None
         self._returns = 0
-        self._last_failure: CheckFailure | None = None
+        self._last_setback: Setback | None = None
         self._why = FAULT
 
     @property
@@ -120,7 +126,7 @@ class Session:
                 return judged
             terminal = await self._talk.go_on(terminal, self._returned(judged))
 
-    async def _judge(self, terminal: Terminal) -> Outcome | CheckFailure:
+    async def _judge(self, terminal: Terminal) -> Outcome | Setback:
         """Decide what the end of a loop means for the task. Only an end that says so may complete it."""
         if terminal.reason in ABORTED:
             return self._claim.release(STOPPED)
@@ -133,27 +139,37 @@ class Session:
             return self._claim.fail(clean(ending.text))
         return await self._finish(terminal)
 
-    async def _finish(self, terminal: Terminal) -> Outcome | CheckFailure:
+    async def _finish(self, terminal: Terminal) -> Outcome | Setback:
         """Check, commit and complete. What was checked is what is committed: one lock holds for both."""
-        summary = self._summary(terminal)
         try:
             async with AsyncExitStack() as stack:
                 lock = self._workspace_lock()
                 await unless_aborted(self._stop, stack.enter_async_context(held(lock)))
-                failure = await unless_aborted(self._stop, self._check())
-                if failure is not None:
-                    return (
-                        failure if self._may_return() else self._claim.end_attempt(self._told(str(failure)))
-                    )
-                left = self._talk.model.unfinished(list(terminal.messages))
-                if left is not None:
-                    return self._claim.end_attempt(left)
-                self._claim.check()
-                work = await self._commit(summary)
-                return self._claim.complete(_result(summary, work))
-        except Aborted:
+                setback: Setback | None = await unless_aborted(self._stop, self._check())
+                if setback is None:
+                    done = await self._deliver(terminal)
+                    if isinstance(done, Outcome):
+                        return done
+                    setback = done
+                return setback if self._may_return() else self._claim.end_attempt(self._told(str(setback)))
+        except (Aborted, GitStoppedError):
             self._why = ABORTED_VERIFY
             return self._claim.release(STOPPED)
+
+    async def _deliver(self, terminal: Terminal) -> Outcome | CommitRefusal:
+        """Commit and complete. A script may go on after a refusal, so it is asked for its rest only then."""
+        summary = self._summary(terminal)
+        model, messages = self._talk.model, list(terminal.messages)
+        left = model.unfinished(messages)
+        if left is not None and not model.may_go_on(messages):
+            return self._claim.end_attempt(left)
+        self._claim.check()
+        work = await self._commit(summary)
+        if isinstance(work, CommitRefusal):
+            return self._noted(work)
+        if left is not None:
+            return self._claim.end_attempt(left)
+        return self._claim.complete(TaskResult(summary=summary, files=work.files, commit=work.commit))
 
     async def _check(self) -> CheckFailure | None:
         """Run the task's checks; a failure is noted where people and the leader look."""
@@ -166,7 +182,7 @@ class Session:
             settings=self._bench.team.settings,
             track=self._talk.context.track,
         )
-        self._last_failure = failure
+        self._last_setback = failure
         if failure is None:
             self._bench.emit("verify_passed", task=self._task.id, commands=len(self._task.verify))
             return None
@@ -176,41 +192,59 @@ class Session:
         self._talk.transcript.note("verify_failed", str(failure), {"output": failure.output})
         return failure
 
+    def _noted(self, refusal: CommitRefusal) -> CommitRefusal:
+        """Note a refused commit where a failed check is noted."""
+        self._last_setback = refusal
+        self._bench.emit("verify_failed", task=self._task.id, command="git commit", outcome=refusal.why)
+        self._talk.transcript.note("hook", str(refusal), {"output": refusal.output})
+        logger.warning("commit refused", extra={"swarm_task": self._task.id})
+        return refusal
+
     def _may_return(self) -> bool:
         return self._returns < self._bench.team.settings.verify_returns_max
 
-    def _returned(self, failure: CheckFailure) -> str:
+    def _returned(self, setback: Setback) -> str:
         self._returns += 1
-        return verify_failed(failure.command, failure.outcome, failure.output)
+        if isinstance(setback, CommitRefusal):
+            return commit_refused(setback.why, setback.output)
+        return verify_failed(setback.command, setback.outcome, setback.output)
 
     def _told(self, reason: str) -> str:
-        """Return a reason with the check that failed before it, if that is what led here."""
-        if self._last_failure is None or str(self._last_failure) == reason:
+        """Return a reason with the check or commit that failed before it, if that is what led here."""
+        if self._last_setback is None or str(self._last_setback) == reason:
             return reason
-        return f"{self._last_failure}; then {reason}"
+        return f"{self._last_setback}; then {reason}"
 
-    async def _commit(self, summary: str) -> Work:
-        """Commit in a thread; a commit that has begun is waited for, whoever wants to stop."""
-        committing = asyncio.ensure_future(
-            asyncio.to_thread(
-                commit_work,
-                self._task,
-                self._bench.agent,
-                self._bench.workspace,
-                self._bench.environ,
-                frozenset(self._talk.context.touched),
-                summary,
-            )
+    async def _commit(self, summary: str) -> Work | CommitRefusal:
+        """Commit in a thread, which has ended when this returns or raises: no commit lands after that.
+
+        A stop and a cancellation end git. What it had committed by then is returned in spite of the stop.
+        """
+        cut = threading.Event()
+        touched = frozenset(self._talk.context.touched)
+        working = asyncio.ensure_future(
+            asyncio.to_thread(commit_work, self._ground(cut), self._task, self._bench.agent, touched, summary)
         )
+        stopping = asyncio.ensure_future(self._stop.wait())
         try:
-            work = await asyncio.shield(committing)
-        except asyncio.CancelledError:
-            await asyncio.wait({committing})
-            raise
-        if work.problem is not None:
-            self._talk.transcript.note("hook", work.problem)
-            logger.warning("commit refused", extra={"swarm_task": self._task.id})
-        return work
+            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            cut.set()
+            stopping.cancel()
+            await _ended(working)
+        return working.result()
+
+    def _ground(self, cut: threading.Event) -> Ground:
+        """Return where to commit. Hooks carry our run id: whoever finds us dead ends them too."""
+        bench = self._bench
+        ours = bench.environment_of(self._task.id)
+        marks = {name: value for name, value in ours.items() if name.startswith("SWARM_")}
+        return Ground(
+            workspace=bench.workspace,
+            environ={**bench.environ, **marks},
+            bounds=Bounds(seconds=bench.team.settings.commit_timeout_seconds, stop=cut),
+            expected=bench.in_repository,
+        )
 
     def _workspace_lock(self) -> FileLock:
         team = self._bench.team
@@ -224,9 +258,17 @@ class Session:
         return clean(said or _last_words(terminal.messages)).strip() or "(no summary)"
 
 
-def _result(summary: str, work: Work) -> TaskResult:
-    not_checked = (work.problem,) if work.problem else ()
-    return TaskResult(summary=summary, files=work.files, commit=work.commit, not_checked=not_checked)
+async def _ended(working: asyncio.Future[Any]) -> None:
+    """Wait for its end, however often this is cancelled meanwhile."""
+    cancelled = False
+    while not working.done():
+        try:
+            await asyncio.wait({working})
+        except asyncio.CancelledError:
+            cancelled = True
+    working.exception()  # so that nobody is told that it was never looked at
+    if cancelled:
+        raise asyncio.CancelledError
 
 
 def _last_words(messages: Sequence[Message]) -> str:

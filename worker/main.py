@@ -16,6 +16,7 @@ from swarm.storage.clock import SystemClock
 from swarm.storage.layout import Layout
 from swarm.storage.team import Team, open_team
 from swarm.storage.watch import Watch, files_of_agents
+from swarm.workspace.git import GitWorkspace, WorkspaceError
 from worker.agent_log import agent_log
 from worker.context.agent import AgentContext, current_agent
 from worker.model.choose import choose_model
@@ -90,7 +91,16 @@ def make_workbench(spec: TeammateSpec, team: Team) -> Workbench:
         policy=_policy(spec, team, workspace),
         tools=built_in_tools(team.settings),
         model_for=choose_model(spec.model, team_file=team.layout.team_file, pace_seconds=spec.pace_seconds),
+        in_repository=_is_in_repository(spec, workspace),
     )
+
+
+def _is_in_repository(spec: TeammateSpec, workspace: str) -> bool:
+    """Tell whether there is a repository, be it one that git refuses to work in: that is found out later."""
+    try:
+        return GitWorkspace(workspace, spec.environ).is_repository()
+    except WorkspaceError:
+        return True
 
 
 def _policy(spec: TeammateSpec, team: Team, workspace: str) -> Policy:

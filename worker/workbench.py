@@ -15,7 +15,10 @@ from worker.tools.contract import Tool
 
 
 class Workbench(Value):
-    """The agent, its team and what it works with. `environ` is the agent's own environment."""
+    """The agent, its team and what it works with. `environ` is the agent's own environment.
+
+    `in_repository` tells whether the workspace was in one when this life began: then work is committed.
+    """
 
     team: Team
     agent: AgentContext
@@ -24,6 +27,7 @@ class Workbench(Value):
     policy: Policy
     tools: tuple[Tool[Any], ...]
     model_for: ModelFor
+    in_repository: bool = False
 
     def environment_of(self, task_id: str) -> dict[str, str]:
         """Return the whole environment of commands that are run for this task."""

@@ -12,9 +12,9 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 
 from swarm.core.globs import covers
-from swarm.workspace.git_command import GitAnswer, WorkspaceError, git
+from swarm.workspace.git_command import Bounds, GitAnswer, GitStoppedError, WorkspaceError, git
 
-__all__ = ["GitWorkspace", "WorkspaceError"]
+__all__ = ["Bounds", "GitStoppedError", "GitWorkspace", "WorkspaceError"]
 
 _SUBJECT_MAX_CHARS = 120
 _NOTHING_TO_COMMIT = (b"nothing to commit", b"nothing added to commit", b"no changes added to commit")
@@ -23,11 +23,15 @@ _NOTHING_TO_COMMIT = (b"nothing to commit", b"nothing added to commit", b"no cha
 class GitWorkspace:
     """The repository around one workspace; without git or a repository, `is_repository()` is False.
 
-    Every call runs git and may block; the caller holds the workspace's lock around `commit`.
+    Every call runs git and may block, each command within `bounds`; after their stop it raises
+    GitStoppedError. The caller holds the workspace's lock around `commit`.
     """
 
-    def __init__(self, path: str, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, path: str, environ: Mapping[str, str] | None = None, bounds: Bounds | None = None
+    ) -> None:
         self._path = os.path.realpath(path)
+        self._bounds = bounds
         self._environ = os.environ if environ is None else environ
 
     def is_repository(self) -> bool:
@@ -41,6 +45,35 @@ class GitWorkspace:
                 "work", "the repository belongs to another user; add it to safe.directory", self._path
             )
         return answer.code == 0 and answer.out.strip() == b"true"
+
+    def must_commit(self, *, expected: bool) -> bool:
+        """Tell whether work in this workspace is to be committed.
+
+        As `is_repository`, but WorkspaceError where there should be a repository and git finds none: it is
+        expected, or its files are there and broken.
+        """
+        if self.is_repository():
+            return True
+        if not expected and not self._has_git_files():
+            return False
+        try:
+            answer = self._try("rev-parse", "--is-inside-work-tree")
+        except OSError as error:
+            raise WorkspaceError("run", str(error.strerror), self._path) from error
+        if answer.code == 0 and not expected:
+            return False  # a bare repository, or the inside of a `.git`
+        raise WorkspaceError("find the repository", answer.last_line, self._path, answer.ending)
+
+    def _has_git_files(self) -> bool:
+        """Tell whether what looks like a repository holds the workspace, whatever git says of it."""
+        folder = self._path
+        while True:
+            found = os.path.join(folder, ".git")
+            if os.path.isfile(found) or os.path.lexists(os.path.join(found, "HEAD")):
+                return True
+            if folder == os.path.dirname(folder):
+                return False
+            folder = os.path.dirname(folder)
 
     def toplevel(self) -> str:
         return self._toplevel
@@ -88,9 +121,10 @@ class GitWorkspace:
         """Commit these files as they are now and return the short id; None when none of them changed.
 
         Deleted files count; files that are ignored, in a submodule or outside the repository are left out.
-        WorkspaceError when git or a hook refuses: then the index is as it was.
+        WorkspaceError when git or a hook refuses, GitStoppedError when it was ended before: then the index is
+        as it was. What had been committed by then, before a later hook perhaps, counts as committed.
         """
-        status = self._status()
+        status, before = self._status(), self.head()
         wanted = [path for path in dict.fromkeys(map(self._to_top, paths)) if path in status]
         if not wanted:
             return None
@@ -99,13 +133,23 @@ class GitWorkspace:
             self._must("add files", "add", "--intent-to-add", paths=new)
         try:
             committed = self._commit_only(wanted, _message(subject, body, trailers), author_name, team)
-        except BaseException:
-            self._forget(new)
-            raise
-        if not committed:
-            self._forget(new)
-            return None
-        return self._must("read the commit", "rev-parse", "--short", "HEAD").out.decode().strip()
+        except BaseException as error:
+            if not (isinstance(error, GitStoppedError | WorkspaceError) and self._landed(before, trailers)):
+                self._forget(new)
+                raise
+        else:
+            if not committed:
+                self._forget(new)
+                return None
+        return self._afterwards("rev-parse", "--short", "HEAD").out.decode().strip()
+
+    def _landed(self, before: str | None, trailers: Mapping[str, str]) -> bool:
+        """Tell whether the current commit is the one that we asked for, on top of `before`."""
+        shown = self._afterwards("log", "-1", "--no-color", "--no-show-signature", "--format=%P%n%B")
+        parent, _, message = shown.out.decode(errors="replace").partition("\n")
+        if shown.code != 0 or parent != (before or ""):
+            return False
+        return {f"{key}: {_one_line(value)}" for key, value in trailers.items()} <= set(message.splitlines())
 
     def _commit_only(self, wanted: Sequence[str], message: str, author_name: str, team: str) -> bool:
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="replace", suffix=".txt") as file:
@@ -120,12 +164,12 @@ class GitWorkspace:
             return True
         if any(text in answer.out for text in _NOTHING_TO_COMMIT):
             return False
-        raise WorkspaceError("commit", answer.last_line, self._path)
+        raise WorkspaceError("commit", answer.last_line, self._path, answer.ending)
 
     def _forget(self, new: Sequence[str]) -> None:
         """Take back what only the failed commit had made known to the index."""
         if new:
-            self._try("rm", "--cached", "--force", "--quiet", "--ignore-unmatch", paths=new)
+            self._afterwards("rm", "--cached", "--force", "--quiet", "--ignore-unmatch", paths=new)
 
     def _identity(self, author_name: str, team: str) -> list[str]:
         """Return options that stand in for what the person has not configured."""
@@ -147,7 +191,7 @@ class GitWorkspace:
     def _toplevel(self) -> str:
         answer = git(self._path, ("rev-parse", "--show-toplevel"), environ=self._environ)
         if answer.code != 0:
-            raise WorkspaceError("find the repository", answer.last_line, self._path)
+            raise WorkspaceError("find the repository", answer.last_line, self._path, answer.ending)
         return os.path.realpath(os.fsdecode(answer.out.removesuffix(b"\n")))
 
     def _to_top(self, path: str) -> str:
@@ -160,12 +204,17 @@ class GitWorkspace:
 
     def _try(self, *arguments: str, paths: Sequence[str] | None = None) -> GitAnswer:
         folder = self._path if paths is None else self._toplevel
+        return git(folder, arguments, environ=self._environ, paths=paths, bounds=self._bounds)
+
+    def _afterwards(self, *arguments: str, paths: Sequence[str] | None = None) -> GitAnswer:
+        """Run what has to be run whether or not the stop has come; it is short."""
+        folder = self._path if paths is None else self._toplevel
         return git(folder, arguments, environ=self._environ, paths=paths)
 
     def _must(self, what: str, *arguments: str, paths: Sequence[str] | None = None) -> GitAnswer:
         answer = self._try(*arguments, paths=paths)
         if answer.code != 0:
-            raise WorkspaceError(what, answer.last_line, self._path)
+            raise WorkspaceError(what, answer.last_line, self._path, answer.ending)
         return answer
 
 

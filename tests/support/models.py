@@ -43,6 +43,9 @@ class FakeModel:
     def unfinished(self, messages: list[Message]) -> str | None:
         return None
 
+    def may_go_on(self, messages: list[Message]) -> bool:
+        return True
+
 
 def check_array(messages: Sequence[Message]) -> None:
     """Fail like the service: roles alternate from the user on, calls are paired, no text is blank."""

@@ -48,3 +48,7 @@ class Model(Protocol):
     def unfinished(self, messages: list[Message]) -> str | None:
         """Return why work that ends with these messages is not done yet, or None; only a script knows."""
         ...
+
+    def may_go_on(self, messages: list[Message]) -> bool:
+        """Tell whether it would take another turn after these; a script has steps left and no surprise."""
+        ...

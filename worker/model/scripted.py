@@ -70,6 +70,10 @@ class ScriptedModel:
             return surprise
         return f"the work ended, but {left} of the script's {_steps(len(self._turns))} were not played"
 
+    def may_go_on(self, messages: list[Message]) -> bool:
+        """Tell whether a further step could be played: there is one, and all before it went as written."""
+        return self._surprise(messages) is None and count_turns(messages) < len(self._turns)
+
     def _message(self, turn: ScriptTurn, step: int) -> Message:
         said = [text_block(turn.say)] if turn.say else []
         calls = [

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from swarm.core.transcript import fold_messages, message_ids
-from worker.messages import Block, Message, blocks_of, user_message
+from swarm.permissions.rules import EDITORS
+from worker.messages import Block, Message, blocks_of, tool_uses, user_message
 from worker.session.transcript import Line
 
 RETRY = "retry"
@@ -69,6 +70,17 @@ def fold_session(lines: Sequence[Line], session: str) -> list[Message]:
     """Return the messages of a session with those of the sessions that it goes on from."""
     chain = _chain(lines, session)
     return fold_messages(_as_one(lines, chain, session), session)
+
+
+def paths_written(lines: Sequence[Line], task_id: str) -> tuple[str, ...]:
+    """Return the paths, as they were given, that the file tools wrote in all sessions for this task."""
+    own = [line for line in lines if line.get("task") == task_id]
+    results = [line["block"] for line in own if line["type"] == "result"]
+    done = {str(result["tool_use_id"]) for result in results if not result.get("is_error")}
+    turns = [line["message"] for line in own if line["type"] == "assistant"]
+    calls = [call for message in turns for call in tool_uses(message)]
+    written = [call["input"] for call in calls if call["name"] in EDITORS and call["id"] in done]
+    return tuple(dict.fromkeys(str(given.get("file_path", "")) for given in written))
 
 
 def _chain(lines: Sequence[Line], session: str) -> tuple[str, ...]:

@@ -117,6 +117,9 @@ async def test_a_stream_that_just_ends_is_a_model_error() -> None:
         def unfinished(self, messages):
             return None
 
+        def may_go_on(self, messages):
+            return True
+
     events, terminal = await World(Silent()).run()
 
     assert terminal.reason == "model_error"
@@ -271,6 +274,9 @@ async def test_only_the_first_complete_turn_of_a_stream_counts() -> None:
 
         def unfinished(self, messages):
             return None
+
+        def may_go_on(self, messages):
+            return True
 
     _, terminal = await World(Chatty()).run()
 
