@@ -206,7 +206,7 @@ def _is_sound(data: bytes, *, is_tasks: bool) -> bool:
 
 
 def renew_lock(team: Team, path: str) -> None:
-    """Empty a lock file while nobody is in it. Of the task lock's the next holder repairs all files."""
+    """Empty a lock file while nobody is in it. After the task lock's, the next holder mends all it guards."""
     with FileLock(path, team.settings, team.clock, "doctor") as lock:
         syscalls.truncate(lock.fd, path, 0)
     if path == team.layout.lock("tasks"):

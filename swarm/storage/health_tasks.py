@@ -23,7 +23,8 @@ from swarm.storage.task_files import TaskFiles
 from swarm.storage.team import Team
 
 _KNOWN = re.compile(
-    r"[1-9][0-9]*\.json|\.highwatermark|\.journal\.jsonl(\.new)?|\..+\.[0-9]+\.tmp|.*\.lock", re.ASCII
+    r"[1-9][0-9]*\.json|\.highwatermark|\.journal\.jsonl(\.new)?|\.journal\.damaged-.*|\..+\.[0-9]+\.tmp|.*\.lock",
+    re.ASCII,
 )
 
 
@@ -62,7 +63,13 @@ def _task_list(team: Team) -> Iterator[Finding]:
     try:
         journal.refresh()
     except CorruptStateError as error:
-        yield Finding(kind="damaged_journal", path=path, what=why(error))
+        yield Finding(
+            kind="damaged_journal",
+            path=path,
+            what=why(error),
+            remedy="it is cut there, the rest is kept, and what the task files know beyond it is taken over",
+            mend=partial(renew_lock, team, team.layout.lock("tasks")),
+        )
         return
     finally:
         journal.close()
@@ -100,7 +107,7 @@ def _files(team: Team, table: TaskTable) -> Iterator[Finding]:
                 path=path,
                 what=what,
                 remedy=_REMEDIES[kind],
-                mend=partial(_follow_journal, team, path, keep=kind == "damaged_task_file"),
+                mend=partial(_sweep, team, path, keep=kind in _KEPT),
             )
     for task_id in task_files.ids():
         if table.find(task_id) is None:
@@ -109,8 +116,8 @@ def _files(team: Team, table: TaskTable) -> Iterator[Finding]:
                 kind="unknown_task_file",
                 path=path,
                 what=f"the journal knows no task {task_id}",
-                remedy="it is set aside",
-                mend=partial(_set_aside_locked, team, path),
+                remedy="a new task is taken over, all else goes; a copy is kept aside",
+                mend=partial(_sort_out, team, task_id),
             )
 
 
@@ -118,8 +125,9 @@ _REMEDIES = {
     "missing_task_file": "it is written again from the journal",
     "damaged_task_file": "it is written again from the journal, and a copy is kept aside",
     "stale_task_file": "it is brought up to date with the journal",
-    "edited_task_file": "what may be edited is taken over, the rest is written again from the journal",
+    "edited_task_file": "what may be changed is taken over, the rest is put back; a copy is kept aside",
 }
+_KEPT = ("damaged_task_file", "edited_task_file")
 
 
 def _difference(task_files: TaskFiles, task: Task) -> tuple[str, str]:
@@ -171,17 +179,19 @@ def _cut(team: Team) -> None:
         write_mark_again(team)
 
 
-def _follow_journal(team: Team, path: str, *, keep: bool) -> None:
-    """Let the next holder of the task lock, which is us, bring all files up to date."""
+def _sweep(team: Team, path: str, *, keep: bool) -> None:
+    """Let the store judge what differs: it takes over what may be changed, and puts back the rest."""
     data = files.find_bytes(path) if keep else None
     if data:
         keep_copy(team, path, data)
-    renew_lock(team, team.layout.lock("tasks"))
+    team.tasks(USER).sweep()
 
 
-def _set_aside_locked(team: Team, path: str) -> None:
-    with _changing(team):
-        set_aside(team, path)
+def _sort_out(team: Team, task_id: str) -> None:
+    path = team.layout.task(task_id)
+    _sweep(team, path, keep=True)
+    if team.tasks(USER).table().find(task_id) is None:
+        syscalls.unlink(path)
 
 
 def _counter(team: Team) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ import pytest
 
 from swarm.core.agent import AgentRecord
 from swarm.core.message import render_message
+from swarm.core.task import Task
 from swarm.errors import CorruptStateError
 from swarm.settings import Settings
 from swarm.storage import files
@@ -79,6 +80,15 @@ def with_old_file(team: Team) -> None:
     write(team.layout.task("3"), old.decode())
 
 
+def scratch(path: str, number: int) -> None:
+    """Damage one byte in the middle of a line."""
+    lines = Path(path).read_bytes().splitlines(keepends=True)
+    line = bytearray(lines[number])
+    line[len(line) // 2] ^= 1
+    lines[number] = bytes(line)
+    write(path, b"".join(lines).decode("latin-1"))
+
+
 def edited(team: Team, task_id: str, **fields: Any) -> None:
     task = json.loads(Path(team.layout.task(task_id)).read_text())
     write(team.layout.task(task_id), json.dumps(task | fields))
@@ -138,7 +148,16 @@ PLANTS: dict[str, Callable[[Team], object]] = {
     "damaged_task_file": lambda team: write(team.layout.task("1"), ""),
     "damaged_task_file: no task": lambda team: write(team.layout.task("1"), "[1]"),
     "stale_task_file": with_old_file,
-    "unknown_task_file": lambda team: shutil.copy(team.layout.task("1"), team.layout.task("99")),
+    "edited_task_file": lambda team: edited(team, "3", subject="by hand"),
+    "edited_task_file: status": lambda team: edited(team, "3", status="completed"),
+    "edited_task_file: links": lambda team: edited(team, "1", blocks=[]),
+    "edited_task_file: not ours": lambda team: edited(team, "4", metadata={}),
+    "unknown_task_file": lambda team: write(team.layout.task("99"), "no task"),
+    "unknown_task_file: new": lambda team: write(
+        team.layout.task("99"), json.dumps({"id": "99", "subject": "theirs", "status": "pending"})
+    ),
+    "damaged_journal": lambda team: scratch(team.layout.journal, 5),
+    "damaged_journal: the first line": lambda team: scratch(team.layout.journal, 0),
     "damaged_counter": lambda team: write(team.layout.highwatermark, "many"),
     "one_sided_link": link_blocks,
     "one_sided_link: more": lambda team: link_blocks(team, "2", "3"),
@@ -181,22 +200,29 @@ def test_a_fault_is_found_left_alone_and_mended(name: str, tmp_path: Path) -> No
     outcomes = mend(lambda: examine(team))
     assert [o for o in outcomes if not o.fixed] == []
     assert examine(team) == ()
-    check_tasks(reopened(team))
+    if kind != "damaged_journal":  # of lines that were lost there are events, whose numbers come again
+        check_tasks(reopened(team))
 
 
-@pytest.mark.parametrize("name", [name for name in PLANTS if name[:4] not in ("dead", "stal", "one_")])
+CHANGES_TASKS = ("dead", "stale", "one_sided", "edited", "unknown_task_file: new")
+
+
+@pytest.mark.parametrize("name", [name for name in PLANTS if not name.startswith(CHANGES_TASKS)])
 def test_mending_loses_neither_tasks_nor_mail(name: str, tmp_path: Path) -> None:
     team = sound_team(tmp_path)
-    before = state_of(team)
-    before["waiting"].pop("team-lead")  # in which one plant puts a message
+    before = held_by(team)
     PLANTS[name](team)
 
     mend(lambda: examine(team))
 
-    after = state_of(reopened(team))
-    after["waiting"].pop("team-lead")
-    after["history"] = before["history"]
-    assert after == before
+    assert held_by(reopened(team)) == before
+
+
+def held_by(team: Team) -> tuple[list[Task], dict[str, list[str]]]:
+    """Return tasks and waiting mail; numbers of journal lines count for nothing where lines were lost."""
+    state = state_of(team)
+    waiting = {name: mail for name, mail in state["waiting"].items() if name != "team-lead"}
+    return [task.replace(seq=0) for task in state["tasks"]], waiting
 
 
 KEPT = {
@@ -291,6 +317,34 @@ def test_fields_that_another_client_added_are_no_fault(tmp_path: Path) -> None:
     edited(team, "3", theirs=1)
 
     assert examine(team) == ()
+
+
+def test_texts_that_somebody_changed_in_a_file_are_taken_over_and_nothing_else(tmp_path: Path) -> None:
+    """A status changes only through its verbs: who has the task would not know."""
+    team = sound_team(tmp_path)
+    edited(team, "4", description="by hand", activeForm="Doing it", status="pending", owner="w1", theirs=1)
+
+    mend(lambda: examine(team))
+
+    task = team.tasks("user").get_task("4")
+    assert (task.description, task.active_form, task.status, task.owner) == (
+        "by hand",
+        "Doing it",
+        "in_progress",
+        "w2",
+    )
+    assert task.extra == {"theirs": 1}
+    (copy,) = Path(team.layout.team_dir, "set-aside").iterdir()
+    assert json.loads(copy.read_text())["owner"] == "w1"
+
+
+def test_a_text_that_no_verb_would_allow_is_not_taken_over(tmp_path: Path) -> None:
+    team = sound_team(tmp_path)
+    edited(team, "3", subject="")
+
+    mend(lambda: examine(team))
+
+    assert team.tasks("user").get_task("3").subject == "third"
 
 
 def test_a_journal_that_is_gone_is_said_and_nothing_is_made_up(tmp_path: Path) -> None:
