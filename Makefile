@@ -24,7 +24,7 @@ setup: $(STAMP) compile ## make .venv with everything that the other targets nee
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv --clear $(VENV)
 	$(PIP) install -c constraints.txt hatchling editables
-	$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev]'
+	$(PIP) install -c constraints.txt --no-build-isolation -e '.[bench,dev]'
 	@$(COMPILE) $(VENV)/lib || true
 	@touch $@
 

@@ -1,87 +1,86 @@
-"""Claim and complete through the function that the worker and the command line call, against plain SQLite.
+"""Claim and complete by several worker processes at once, through the functions that workers really call.
 
-The SQLite side does the least that a queue must: one transaction to take the lowest row, one to finish it
-(WAL, synchronous off as in `durability: none`); it knows no dependencies, tokens, events or readable files.
+Both sides run for the same time, in turn; what counts is how many tasks they finish in it. Each is measured
+with its default durability: ours waits for the disk once for each completion, huey and raw SQLite once for
+each transaction. The contended case is also measured with both told not to wait at all.
 """
 
 from __future__ import annotations
 
-import sqlite3
+import multiprocessing
+import shutil
+import statistics
 import tempfile
-from functools import partial
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
-from benchmarks.measuring import Row, interleaved
-from swarm.core.task import NewTask, Task, TaskResult
-from swarm.settings import Settings
-from swarm.storage.clock import SystemClock
-from swarm.storage.tasks import TaskStore
-from swarm.storage.team import create_team
+from benchmarks.measuring import FULL, Effort, Row
+from benchmarks.queues import Bare, Huey, Ours, Queue, Raw
 
-_TIMES = 50
-_ROUNDS = 5
+_START_SECONDS = 60.0
+_forked = multiprocessing.get_context("fork")
+_together: list[Barrier] = []
 
 
-def rows() -> list[Row]:
-    """One claim and completion, in a team of 100, 1,000 and 10,000 tasks."""
+def rows(effort: Effort = FULL) -> list[Row]:
+    """Seconds for one task, of all workers together."""
+    durable = (Ours("results"), Huey(fsync=None), Raw("full"))
     found = []
-    for size in (100, 1_000, 10_000):
-        with tempfile.TemporaryDirectory() as folder:
-            ours, theirs = _store(Path(folder), size), _queue(Path(folder) / "queue.db", size)
-            turns = min(_TIMES, size // (_ROUNDS + 1))
-            taken = interleaved(
-                _ROUNDS, {"ours": partial(_ours, ours, turns), "raw": partial(_raw, theirs, turns)}
-            )
-            theirs.close()
-        found.append(
-            Row(
-                f"claim+complete, {size:,} tasks",
-                taken["ours"] / turns,
-                "raw SQLite WAL",
-                taken["raw"] / turns,
-            )
-        )
-    return found
+    for size in effort.sizes:
+        found += _compared(effort, effort.workers, size, durable)
+    workers, size = effort.contended
+    found += _compared(effort, (workers,), size, (*durable, Bare()))
+    unsynced = (Ours("none"), Huey(fsync=False), Raw("off"), Bare())
+    return found + _compared(effort, (workers,), size, unsynced)
 
 
-def _store(folder: Path, size: int) -> TaskStore:
-    settings = Settings(durability="none")
-    team = create_team(
-        str(folder / "R"), "bench", workspace=str(folder), settings=settings, clock=SystemClock()
-    )
-    store = team.tasks("w1")
-    store.create(*(NewTask(subject=f"Task {number}") for number in range(size)))
-    return store
+def _compared(effort: Effort, all_workers: Sequence[int], size: int, queues: Sequence[Queue]) -> list[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        places = [Path(folder) / str(number) for number in range(len(queues))]
+        return [row for workers in all_workers for row in _in_turn(effort, workers, size, queues, places)]
 
 
-def _ours(store: TaskStore, times: int) -> None:
-    for _ in range(times):
-        task = store.claim("w1", None, "benchrun.w1.1")
-        assert isinstance(task, Task)
-        assert task.claim is not None
-        store.complete(task.id, task.claim.token, TaskResult(summary="done"))
+def _in_turn(
+    effort: Effort, workers: int, size: int, queues: Sequence[Queue], places: Sequence[Path]
+) -> list[Row]:
+    ours, *others = queues
+    taken: dict[str, list[float]] = {queue.name: [] for queue in queues}
+    for _ in range(effort.rounds):
+        for queue, place in zip(queues, places, strict=True):
+            taken[queue.name].append(_seconds_per_task(queue, place, workers, size, effort.seconds))
+    what = f"claim+complete, {workers} workers, {size:,} tasks; {ours.name}"
+    medians = {name: statistics.median(times) for name, times in taken.items()}
+    return [Row(what, medians[ours.name], other.name, medians[other.name]) for other in others]
 
 
-def _queue(path: Path, size: int) -> sqlite3.Connection:
-    queue = sqlite3.connect(path, isolation_level=None)
-    queue.execute("pragma journal_mode=wal")
-    queue.execute("pragma synchronous=off")
-    queue.execute("create table task (id integer primary key, status text, owner text)")
-    queue.execute("create index ready on task (status, id)")
-    queue.execute("begin")
-    queue.executemany("insert into task values (?, 'pending', null)", ((n,) for n in range(size)))
-    queue.execute("commit")
-    return queue
+def _seconds_per_task(queue: Queue, folder: Path, workers: int, size: int, limit: float) -> float:
+    left = folder / "left"
+    if not left.exists() or int(left.read_text()) < size * 0.6:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        queue.fill(folder, size)
+        left.write_text(str(size))
+    barrier = _forked.Barrier(workers)
+    with ProcessPoolExecutor(workers, _forked, _together.append, (barrier,)) as pool:
+        futures = [pool.submit(_work, queue, folder, f"w{number}", limit) for number in range(workers)]
+        results = [future.result() for future in futures]
+    done = sum(count for count, _, _ in results)
+    left.write_text(str(int(left.read_text()) - done))
+    return (max(end for _, _, end in results) - min(start for _, start, _ in results)) / done
 
 
-def _raw(queue: sqlite3.Connection, times: int) -> None:
-    for _ in range(times):
-        queue.execute("begin immediate")
-        (number,) = queue.execute(
-            "select id from task where status = 'pending' order by id limit 1"
-        ).fetchone()
-        queue.execute("update task set status = 'in_progress', owner = 'w1' where id = ?", (number,))
-        queue.execute("commit")
-        queue.execute("begin immediate")
-        queue.execute("update task set status = 'completed' where id = ? and owner = 'w1'", (number,))
-        queue.execute("commit")
+def _work(queue: Queue, folder: Path, worker: str, limit: float) -> tuple[int, float, float]:
+    steps = queue.steps(folder, worker)
+    next(steps)
+    _together[-1].wait(_START_SECONDS)
+    started = ended = time.monotonic()
+    count = 0
+    for _ in steps:
+        count += 1
+        ended = time.monotonic()
+        if ended - started >= limit:
+            break
+    return count, started, ended

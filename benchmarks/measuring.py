@@ -23,10 +23,35 @@ class Row:
         return self.seconds / self.against_seconds
 
 
-def interleaved(rounds: int, things: Mapping[str, Callable[[], object]]) -> dict[str, float]:
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured: all of it, or just enough to see that it can be."""
+
+    rounds: int = 5
+    workers: tuple[int, ...] = (1, 8, 16)
+    sizes: tuple[int, ...] = (100, 1_000, 10_000)
+    contended: tuple[int, int] = (8, 5_000)
+    seconds: float = 0.4
+    waiting: tuple[int, ...] = (127, 10_000)
+    times: int = 12
+
+
+FULL = Effort()
+QUICK = Effort(
+    rounds=1, workers=(1, 2), sizes=(10, 20), contended=(2, 20), seconds=0.05, waiting=(3, 140), times=2
+)
+
+
+def interleaved(
+    rounds: int,
+    things: Mapping[str, Callable[[], object]],
+    *,
+    after: Mapping[str, Callable[[], object]] | None = None,
+) -> dict[str, float]:
     """Run all things in turn, `rounds` times; return the median seconds of each.
 
-    Taking turns spreads the noise of the machine over all of them alike.
+    Taking turns spreads the noise of the machine over all of them alike. What stands in `after` runs behind
+    the thing of its name, untimed.
     """
     taken: dict[str, list[float]] = {name: [] for name in things}
     for _ in range(rounds):
@@ -34,6 +59,8 @@ def interleaved(rounds: int, things: Mapping[str, Callable[[], object]]) -> dict
             started = time.perf_counter()
             thing()
             taken[name].append(time.perf_counter() - started)
+            if after and name in after:
+                after[name]()
     return {name: statistics.median(times) for name, times in taken.items()}
 
 

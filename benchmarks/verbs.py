@@ -6,31 +6,33 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
-from benchmarks.measuring import Row, interleaved
+from benchmarks.measuring import FULL, Effort, Row, interleaved
 
 _ROUNDS = 21
 _VERBS = {
     "swarm task list": ("task", "list"),
     "swarm task show": ("task", "show", "2"),
+    "swarm task claim": ("task", "claim", "1", "--as", "w1"),
     "swarm status": ("status",),
     "swarm mail": ("mail", "team-lead"),
     "swarm send": ("send", "team-lead", "hello"),
 }
 
 
-def rows() -> list[Row]:
+def rows(effort: Effort = FULL) -> list[Row]:
     """Wall time of the verbs on a team of three tasks."""
     with tempfile.TemporaryDirectory() as folder:
         environ = {"PATH": os.environ["PATH"], "HOME": folder, "LANG": "C.UTF-8"}
         _make_team(environ, folder)
         command = str(Path(sys.executable).with_name("swarm"))
-        nothing = [sys.executable, "-c", "pass"]
-        things = {
-            name: lambda words=words: _run([command, *words], environ) for name, words in _VERBS.items()
-        }
-        taken = interleaved(_ROUNDS, {"nothing": lambda: _run(nothing, environ), **things})
+        things = {name: partial(_run, [command, *words], environ) for name, words in _VERBS.items()}
+        things["nothing"] = partial(_run, [sys.executable, "-c", "pass"], environ)
+        rounds = _ROUNDS if effort is FULL else effort.rounds
+        release = [sys.executable, "-m", "swarm", "task", "release", "1", "--as", "w1"]
+        taken = interleaved(rounds, things, after={"swarm task claim": partial(_run, release, environ)})
     return [Row(name, taken[name], "python -c pass", taken["nothing"]) for name in _VERBS]
 
 
