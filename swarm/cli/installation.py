@@ -11,7 +11,7 @@ import sysconfig
 from collections.abc import Iterator
 
 import swarm
-from swarm.errors import StorageIOError
+from swarm.errors import StateError
 from swarm.storage import syscalls
 from swarm.storage.finding import Finding
 from swarm.values import Value
@@ -124,8 +124,8 @@ def _lock_fault(root: str) -> Finding | None:
         if syscalls.lock_now(first, root) and not syscalls.lock_now(second, root):
             return None
         what = "two at once can hold a kernel lock there; teams need a file system with flock"
-    except StorageIOError as error:
-        what = f"kernel locks do not work there ({error.message}); teams need a file system with flock"
+    except StateError as error:
+        what = error.message
     finally:
         os.close(first)
         os.close(second)

@@ -64,6 +64,8 @@ def examine_root(root: str, settings: Settings, clock: Clock) -> tuple[Finding, 
             return tuple(_between_teams(layout, settings, clock))
     except LockTimeoutError as error:
         return (held_lock(error, layout.creation_lock),)
+    except SwarmError as error:
+        return (Finding(kind="unreadable", path=layout.teams_dir, what=error.message),)
 
 
 def mend(examine: Callable[[], tuple[Finding, ...]]) -> tuple[Outcome, ...]:

@@ -21,6 +21,7 @@ from swarm.storage import files
 from swarm.storage.finding import Finding
 from swarm.storage.health import Outcome, examine_root, examine_team, mend, record_mending
 from swarm.storage.ledger import Ledger
+from swarm.storage.syscalls import fault_hook
 from swarm.storage.team import Team
 from swarm.testing.clock import FakeClock
 from tests.support.stores import (
@@ -400,6 +401,20 @@ def look_around(root: Path) -> tuple[Finding, ...]:
 
 def test_a_root_without_teams_is_sound(tmp_path: Path) -> None:
     assert look_around(tmp_path) == look_around(tmp_path / "nosuch") == ()
+
+
+def test_where_nothing_can_be_locked_that_is_said(tmp_path: Path) -> None:
+    """Everything else is still looked at."""
+    team = sound_team(tmp_path)
+
+    def refuse(call: str, path: str, size: int) -> None:
+        if call == "lock":
+            raise OSError(95, "Operation not supported")
+
+    with fault_hook(refuse):
+        around, inside = look_around(tmp_path), examine(team)
+
+    assert {finding.kind for finding in (*around, *inside)} == {"unreadable"}
 
 
 def test_halves_of_teams_are_mended_without_loss(tmp_path: Path) -> None:
