@@ -52,7 +52,7 @@ def _store(folder: Path) -> PermissionStore:
 
 def _ask_and_answer(store: PermissionStore, numbers: count[int]) -> None:
     """What worker, leader and worker call, one after the other."""
-    digest = request_digest("Bash", _INPUT, "/work")
+    digest = request_digest("Bash", _INPUT, "/srv/app")
     request = PermissionRequest(
         id=f"perm-{next(numbers)}",
         agent="w1",
@@ -60,7 +60,7 @@ def _ask_and_answer(store: PermissionStore, numbers: count[int]) -> None:
         tool="Bash",
         tool_use_id="toolu_01",
         input=_INPUT,
-        cwd="/work",
+        cwd="/srv/app",
         why="no rule allows it",
         digest=digest,
         created_at=_AT,
