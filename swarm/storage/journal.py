@@ -39,13 +39,19 @@ class Replay:
         self.above = above
         self.steps: list[Replayed] = []
         self._versions: dict[tuple[str, int], Task] = {}
+        self._first: dict[str, Task] = {}
 
     def version(self, task_id: str, seq: int) -> Task | None:
-        """Return a task as the line of this number left it; None when that was not seen."""
-        return self._versions.get((task_id, seq))
+        """Return a task as the line of this number left it; None when that was not seen.
+
+        For 0, which stands in a file that another hand made, it is the first version that was seen.
+        """
+        return self._versions.get((task_id, seq)) if seq else self._first.get(task_id)
 
     def note(self, *tasks: Task | None) -> None:
-        self._versions.update({(task.id, task.seq): task for task in tasks if task is not None})
+        for task in filter(None, tasks):
+            self._versions[task.id, task.seq] = task
+            self._first.setdefault(task.id, task)
 
 
 class Journal:

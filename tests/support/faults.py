@@ -9,6 +9,9 @@ import signal
 import sys
 from typing import NamedTuple
 
+_LOOKS = frozenset({"open", "stat", "fstat", "read", "list", "scan", "lock"})
+"""Calls that change nothing: a process that dies at one leaves what it would leave at the next other one."""
+
 
 class Point(NamedTuple):
     """A place in a run of calls: before the call of this number, or inside it after `keep` bytes."""
@@ -35,6 +38,10 @@ class Recorder:
             inside = dict.fromkeys((1, size // 2, size - 1)) if call == "append" else ()
             found += [Point(number, call, keep) for keep in inside if 0 < keep < size]
         return found
+
+    def changing_points(self) -> list[Point]:
+        """Return the points that differ in what is on disk: before each call that changes it, and inside."""
+        return [point for point in self.points() if point.call not in _LOOKS]
 
 
 class _At:

@@ -20,8 +20,8 @@ from tests.support.stores import (
     check_recovery,
     check_tasks,
     copied,
-    points_of,
     prepare,
+    recorded,
     reopened,
     state_of,
     states_around,
@@ -33,7 +33,7 @@ def main(folder: str, name: str) -> None:
     prepare(template).close()
     before, after = states_around(template, name)
     kept = {"before": 0, "after": 0, "between": 0}
-    for number, point in enumerate(points_of(template, name)):
+    for number, point in enumerate(recorded(template, name).changing_points()):
         survivor = copied(template, number)
         survivor.tasks("w1").table()  # open already when the other one dies
         _die_in(survivor, name, point)

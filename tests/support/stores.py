@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -76,6 +77,21 @@ def token_of(team: Team, task_id: str) -> str:
     return claim.token
 
 
+_HANDS: dict[str, dict[str, Any]] = {
+    "3": {"subject": "renamed", "blockedBy": ["1"], "reviewer": "alice"},
+    "4": {"description": "please hurry", "status": "completed", "blockedBy": ["1"]},
+    "7": {"id": "7", "subject": "theirs", "status": "pending", "blocks": ["1"], "blockedBy": ["3"]},
+}
+"""What another hand writes into the file of a task of a prepared team; there is no task 7."""
+
+
+def _by_hand(team: Team, task_id: str) -> None:
+    path = Path(team.layout.task(task_id))
+    obj = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps(obj | _HANDS[task_id]))
+    team.tasks("user").sweep()
+
+
 RESULT = TaskResult(summary="Done.", files=("api/users.py",))
 
 OPERATIONS: dict[str, Callable[[Team], object]] = {
@@ -94,10 +110,17 @@ OPERATIONS: dict[str, Callable[[Team], object]] = {
     "send_to_overflow": lambda team: send(team, "w2", "w1", "m6", msg_id="m6"),
     "acknowledge": lambda team: team.inbox("w1").acknowledge(("m1", "m4")),
     "acknowledge_all": lambda team: team.inbox("w1").acknowledge(WAITING),
+    "rewrite": lambda team: team.tasks("user").rewrite(),
+    "edit_by_hand": lambda team: _by_hand(team, "3"),
+    "forbidden_by_hand": lambda team: _by_hand(team, "4"),
+    "new_by_hand": lambda team: _by_hand(team, "7"),
 }
 REPEATABLE = frozenset({"complete", "fail", "cancel", "link", "unlink", "send", "send_to_overflow"}) | {
     "acknowledge",
     "acknowledge_all",
+    "edit_by_hand",
+    "forbidden_by_hand",
+    "new_by_hand",
 }
 """Operations that do no harm when they are done again after they failed half-way."""
 
@@ -107,6 +130,7 @@ def state_of(team: Team) -> dict[str, Any]:
     names = (LEADER, *NAMES)
     return {
         "tasks": team.tasks("user").table().tasks(),
+        "generation": team.tasks("user").table().gen,
         "waiting": {name: [m.text for m in team.inbox(name).peek()] for name in names},
         "history": {name: [m.text for m in team.inbox(name).history()] for name in names},
     }
@@ -122,11 +146,16 @@ def copied(template: Path, number: int) -> Team:
 
 
 def points_of(template: Path, name: str) -> list[Point]:
-    """Return every place at which this operation can be cut off."""
+    """Return every place at which this operation can fail."""
+    return recorded(template, name).points()
+
+
+def recorded(template: Path, name: str) -> Recorder:
+    """Return what this operation calls."""
     recorder = Recorder()
     with fault_hook(recorder):
         OPERATIONS[name](copied(template, -1))
-    return recorder.points()
+    return recorder
 
 
 def states_around(template: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]]:

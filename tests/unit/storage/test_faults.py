@@ -31,7 +31,8 @@ def template(tmp_path: Path) -> Path:
 def test_failed_call_leaves_the_state_before_or_after(template: Path, name: str) -> None:
     """An error at any call is told as such, loses nothing, and the same process goes on."""
     before, after = states_around(template, name)
-    for number, point in enumerate(points_of(template, name)):
+    step = 3 if name.endswith("by_hand") else 1  # these read every file, which can fail in one way only
+    for number, point in enumerate(points_of(template, name)[::step]):
         team = copied(template, number)
         fault = FailAt(point, lasting=bool(number % 2))
         with fault_hook(fault), pytest.raises(StorageIOError) as caught:
