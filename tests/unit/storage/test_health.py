@@ -14,22 +14,26 @@ import pytest
 
 from swarm.core.agent import AgentRecord
 from swarm.core.message import render_message
-from swarm.core.task import Task
+from swarm.core.task import NewTask, Task
 from swarm.errors import CorruptStateError
 from swarm.settings import Settings
 from swarm.storage import files
+from swarm.storage.clock import SystemClock
 from swarm.storage.finding import Finding
 from swarm.storage.health import Outcome, examine_root, examine_team, mend, record_mending
 from swarm.storage.ledger import Ledger
 from swarm.storage.syscalls import fault_hook
 from swarm.storage.team import Team
 from swarm.testing.clock import FakeClock
+from swarm.testing.wait import wait_until
+from tests.support.racers import Racer
 from tests.support.stores import (
     RUN_OF,
     SETTINGS,
     WAITING,
     a_message,
     check_tasks,
+    make_team,
     prepare,
     reopened,
     state_of,
@@ -390,6 +394,45 @@ def test_a_fault_that_cannot_be_mended_says_why_and_the_others_are(tmp_path: Pat
         ("a", False, True),
         ("b", True, False),
     ]
+
+
+BUSY = """
+import time
+until = time.monotonic() + 60
+while time.monotonic() < until:
+    store = team.tasks(name)
+    (task,) = store.create(NewTask(subject=name, blocked_by=("1",)))
+    own = store.claim(name, None, f"k3v9qd7m.{name}.cli", None)
+    if isinstance(own, Task):
+        store.release(own.id, own.claim.token, "again")
+    store.edit(task.id, {"description": name * (int(task.id) % 200)})
+    send(team, name, "w1", name)
+    box = team.inbox("w1")
+    box.acknowledge([message.msg_id for message in box.peek()[:2]])
+    store.delete(task.id)
+"""
+
+
+def test_a_team_at_work_is_no_finding(tmp_path: Path) -> None:
+    """Each file is looked at while nobody is in the middle of a change of it."""
+    team = make_team(tmp_path)
+    team.tasks("user").create(NewTask(subject="first"), NewTask(subject="second"))
+    team.close()
+    racers = [Racer(tmp_path, name, BUSY) for name in ("w2", "w3", "w4")]
+    patient = Team(team.layout, SETTINGS.replace(lock_timeout_seconds=15.0), SystemClock())
+    try:
+        for racer in racers:
+            racer.wait_ready()
+        for racer in racers:
+            racer.go()
+        wait_until(lambda: os.path.getsize(team.layout.journal) > 5_000, timeout=10)
+        found = [examine(patient) for _ in range(10)]
+    finally:
+        for racer in racers:
+            racer.end()
+
+    assert found == [()] * 10
+    assert os.path.getsize(team.layout.journal) > 5_000
 
 
 # Between the teams
