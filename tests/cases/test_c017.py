@@ -38,9 +38,9 @@ def test_the_task_of_a_killed_worker_goes_to_one_that_is_alive(isolated_home: Pa
             w2.until_idle()
             w1.kill()
 
-            wait_until(lambda: team.task("a").owner == "w2", timeout=5, what="w2 has it")
+            wait_until(lambda: team.task("a").owner == "w2", timeout=15, what="w2 has it")
             assert start_ticks(int((team.workspace / "pid").read_text())) is None
-            wait_until(lambda: team.task("b").finished, timeout=10, what="w2 goes on")
+            wait_until(lambda: team.task("b").finished, timeout=15, what="w2 goes on")
 
     first = team.task("a")
     assert (first.status, first.crashes, first.attempts) == ("completed", 1, 0)

@@ -14,6 +14,7 @@ from swarm.core.task import Task
 from swarm.errors import BackendError
 from swarm.leader.launch import prepare
 from swarm.leader.options import RunOptions
+from swarm.leader.records import leader_record
 from swarm.leader.run import Run
 from swarm.settings import Settings
 from swarm.storage.team import Team
@@ -73,6 +74,25 @@ async def test_a_teammate_that_dies_with_a_task_gives_it_back(folder: Path) -> N
     first = team.tasks(LEADER).get_task("1")
     assert (first.status, first.owner, first.crashes) == ("pending", None, 1)
     assert "boom" in str(first.reason)
+
+
+async def test_the_leader_frees_what_dead_agents_of_others_held(folder: Path) -> None:
+    """A worker that somebody else started, and that was killed: its teammates need not be there to see it."""
+
+    async def idle(spec: TeammateSpec, stop: asyncio.Event, hint: asyncio.Event) -> str:
+        ready(spec, team)
+        await stop.wait()
+        return "asked"
+
+    run, team = a_run(folder, idle, timeout=0.3)
+    ghost = leader_record("zzzzzzzz.team-lead.1", "process", "working", team.clock.now())
+    team.agents.save(ghost.replace(name="ghost", run_id="zzzzzzzz.ghost.1", start_ticks=-1))
+    assert isinstance(team.tasks("ghost").claim("ghost", None, "zzzzzzzz.ghost.1"), Task)
+
+    await run.to_the_end(Looks())
+
+    first = team.tasks(LEADER).get_task("1")
+    assert (first.status, first.crashes, first.reason) == ("pending", 1, "ghost died: its process is gone")
 
 
 async def test_a_teammate_that_never_reports_ready_ends_the_run_with_its_name(folder: Path) -> None:
