@@ -63,6 +63,7 @@ class Run:
         self._started = time.monotonic()
         self._interrupts = 0
         self._timed_out = False
+        self._next_sweep = 0.0
         self._mark: object = None
         self._spawned: list[str] = []
         self._running: list[str] = []
@@ -144,8 +145,10 @@ class Run:
 
     async def _watch(self, watcher: Watcher) -> None:
         store = self.team.tasks(LEADER)
+        await asyncio.to_thread(store.rewrite_if_long)
         while not self._interrupts:
             self._beat()
+            await self._sweep()
             changed = store.change_mark()
             if changed != self._mark:
                 self._mark = changed
@@ -161,6 +164,12 @@ class Run:
                 self._timed_out = True
                 return
             await asyncio.sleep(_TICK_SECONDS)
+
+    async def _sweep(self) -> None:
+        """Notice now and then, and first of all, what other hands did to the task files."""
+        if time.monotonic() >= self._next_sweep:
+            self._next_sweep = time.monotonic() + self._settings.idle_sweep_seconds
+            await asyncio.to_thread(self.team.tasks(LEADER).sweep)
 
     def _alive_members(self) -> list[Member]:
         roster = self.team.roster.load()
