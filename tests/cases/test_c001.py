@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from swarm.core.identity import LEADER
 from tests.support.racers import race
 from tests.support.stores import make_team, reopened
 from tests.support.verbs import RACER, reading, verb
+
+pytestmark = pytest.mark.timeout(60)  # many processes, for a machine that is busy with others
 
 EACH = 25
 SENDERS = [f"s{number}" for number in range(20)]

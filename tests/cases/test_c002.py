@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from swarm.core.task import NewTask
 from tests.support.racers import Racer
 from tests.support.stores import make_team
 from tests.support.verbs import RACER, verb
+
+pytestmark = pytest.mark.timeout(60)  # many processes, for a machine that is busy with others
 
 ROUNDS = 40
 CLAIM = """

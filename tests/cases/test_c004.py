@@ -5,10 +5,14 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from swarm.core.task import NewTask
 from tests.support.racers import race
 from tests.support.stores import make_team
 from tests.support.verbs import RACER, verb
+
+pytestmark = pytest.mark.timeout(60)  # many processes, for a machine that is busy with others
 
 ADD = """
 added = [verb(root, "task", "add", f"{name} {n}", "--json") for n in range(4)]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from swarm.core.identity import LEADER
 from swarm.core.roster import Member
 from tests.support.racers import race
 from tests.support.stores import make_team
 from tests.support.verbs import verb
+
+pytestmark = pytest.mark.timeout(60)  # many processes, for a machine that is busy with others
 
 CHANGE = """
 from swarm.core.roster import Member

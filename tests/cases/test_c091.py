@@ -19,6 +19,8 @@ from tests.support.command import REPOSITORY
 from tests.support.stores import SETTINGS, make_team
 from tests.support.verbs import verb
 
+pytestmark = pytest.mark.timeout(60)  # many processes, for a machine that is busy with others
+
 LIMIT = 5.0
 
 
