@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
+from swarm.core.globs import covers
 from swarm.core.identity import RUNTIME
 from swarm.core.permission import PermissionRequest, Resolution, render_request, request_digest
 from swarm.core.times import format_time
 from swarm.permissions.calls import Call, Decision, PathUse, Policy
+from swarm.permissions.paths import locate, real_path
 from swarm.permissions.pipeline import decide
 from swarm.permissions.rules import READERS, parse_rules
 from swarm.storage.team import Team
@@ -24,18 +27,41 @@ NOBODY_TO_ASK = "no rule allows it and nobody can be asked"
 class PermissionGate:
     """Decides on the calls of one session. Rules are read for each call: a new one counts at once."""
 
-    def __init__(self, team: Team, agent: AgentContext, policy: Policy, task_id: str | None) -> None:
+    def __init__(
+        self,
+        team: Team,
+        agent: AgentContext,
+        policy: Policy,
+        task_id: str | None,
+        files: Sequence[str] = (),
+    ) -> None:
         self._team = team
         self._agent = agent
         self._policy = policy
         self._task_id = task_id
+        self._files = tuple(files)
 
     async def __call__(self, tool: object, given: object, call: Call) -> Decision:
         """Return allow or deny, never ask. The reason of a denial is a sentence that the model can act on."""
         decision = decide(self._current_policy(), call)
+        if decision.behavior != "deny":
+            decision = self._outside_task(call) or decision
         if decision.behavior != "ask":
             return decision
         return self._refuse(call, decision)
+
+    def _outside_task(self, call: Call) -> Decision | None:
+        """Return the denial of an edit that the task's `files` do not cover; None when it may be."""
+        if not (self._files and call.edit):
+            return None
+        workspace = real_path(self._policy.workspace)
+        for use in call.paths:
+            real = locate(use.path, call.cwd, self._policy.home).real
+            path = real.removeprefix(workspace.rstrip("/") + "/")
+            inside = path != real and any(covers(one, path) for one in self._files)
+            if use.write and not inside:
+                return Decision(behavior="deny", reason=_outside(use.path, self._files), why="files")
+        return None
 
     def denied_reads(self) -> MayRead | None:
         """Return what tells which files a search may show; None when no rule denies reading any."""
@@ -98,6 +124,10 @@ class PermissionGate:
 
 def _as_read(path: str) -> Call:
     return Call(tool="Read", input={}, cwd="/", read_only=True, paths=(PathUse(path=path, write=False),))
+
+
+def _outside(path: str, files: Sequence[str]) -> str:
+    return f"{path} is none of the files that this task may write, which are {', '.join(files)}."
 
 
 def _refusal(decision: Decision) -> str:

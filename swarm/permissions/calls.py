@@ -8,7 +8,9 @@ from typing import Any, Literal
 from swarm.values import Value
 
 Behavior = Literal["allow", "deny", "ask"]
-Why = Literal["rule", "mode", "read", "team_tool", "no_rule", "immune", "bad_path", "compound", "error"]
+Why = Literal[
+    "rule", "mode", "read", "team_tool", "no_rule", "immune", "bad_path", "compound", "files", "error"
+]
 
 
 class PathUse(Value):

@@ -180,11 +180,12 @@ class _Run:
             while True:
                 pause = min(_POLL_SECONDS, max(0.0, deadline - time.monotonic()))
                 done, _ = await asyncio.wait({waiter}, timeout=pause)
+                # Also when it has just ended: whether it was caught before must make no difference.
+                if os.fstat(self.output).st_size > OUTPUT_HARD_CAP:
+                    return _KILLED, f"ended because it wrote more than {OUTPUT_HARD_CAP >> 20} MiB"
                 if done:
                     code = waiter.result()
                     return (128 - code if code < 0 else code), None
-                if os.fstat(self.output).st_size > OUTPUT_HARD_CAP:
-                    return _KILLED, f"ended because it wrote more than {OUTPUT_HARD_CAP >> 20} MiB"
                 if time.monotonic() >= deadline:
                     return _TIMED_OUT, f"timed out after {timeout:g} s and was ended with all its children"
         finally:

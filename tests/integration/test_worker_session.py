@@ -589,6 +589,48 @@ async def test_the_teams_files_are_out_of_reach_in_every_mode(make) -> None:
     assert team.task("job").status == "completed"
 
 
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
+async def test_a_task_writes_only_the_files_that_it_names(make, isolated_home, mode) -> None:
+    """Two tasks run side by side because their globs do not overlap: neither may write the other's files."""
+    other = {"Edit": {"file_path": "web/page.py", "old_string": "1", "new_string": "2"}}
+    linked = isolated_home / "work" / "api" / "link" / "x.py"
+    team = make(
+        a_task(
+            {"calls": [{"Read": {"file_path": "web/page.py"}}]},
+            {"calls": [other, write("web/new.py", "x"), write("api/../web/x.py", "")], "expect": "error"},
+            {"calls": [write(str(linked), "x"), write("/x.py", "x")], "expect": "error"},
+            {"calls": [write("api/users.py", "x"), write("docs.md", "x")]},
+            {"say": "Done."},
+            files=["api/**", "docs.md"],
+        ),
+        permissions={"mode": mode, "allow": ["Edit(api/**)", "Edit(docs.md)", "Edit(web/page.py)"]},
+    )
+    team.write("web/page.py", "a = 1\n")
+    (team.workspace / "api").mkdir()
+    (team.workspace / "api" / "link").symlink_to(team.workspace / "web")
+
+    outcome = await team.session("w1")
+
+    assert outcome is not None
+    assert (outcome.status, outcome.reason) == ("completed", None)
+    denied = team.results("w1")[1:6]
+    assert all("may write, which are api/**, docs.md." in result["content"] for result in denied)
+    assert (team.workspace / "web/page.py").read_text() == "a = 1\n"
+    assert team.team.permissions.list_resolved() == ()
+    assert team.task("job").status == "completed"
+
+
+async def test_a_rule_that_denies_speaks_before_the_files_of_the_task(make) -> None:
+    team = make(
+        a_task({"calls": [write("web/x.py", "")], "expect": "error"}, {"say": "Then not."}, files=["api/**"]),
+        permissions={"mode": "bypassPermissions", "deny": ["Edit(web/**)"]},
+    )
+
+    await team.session("w1")
+
+    assert "Edit(web/**)" in team.results("w1")[0]["content"]
+
+
 # Mail
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from swarm.settings import Settings
-from swarm.workspace.commands import CommandResult, run_shell
+from swarm.workspace.commands import OUTPUT_HARD_CAP, CommandResult, run_shell
 from worker.tools.contract import Tool, ToolContext, ToolInput, ToolOutput, current_call
 from worker.tools.shell_words import meaning_of_one, refused_program
 from worker.tools.terminal_text import screen_text
@@ -69,7 +69,8 @@ class Bash(Tool[BashInput]):
             "- What a command leaves in the background with `&` runs on and is not waited for; you are "
             "not told when it ends. Redirect its output to a file if you need it.\n"
             f"- Output above {settings.bash_result_max_chars:,} characters goes to a file, with a "
-            "preview here.\n\n"
+            f"preview here. A command that writes more than {OUTPUT_HARD_CAP >> 20} MiB is ended and has "
+            "failed.\n\n"
             "Several commands: independent ones as several calls in one message; dependent ones in one "
             "call joined by `&&`, so that a failure stops the rest; `;` only when a failure does not "
             "matter. Do not separate commands by line breaks: a failure between them passes unseen.\n"

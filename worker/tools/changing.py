@@ -68,6 +68,20 @@ async def change_file(
     return old, real
 
 
+def find_same(
+    path: str, context: ToolContext, make: Callable[[LoadedFile | None], bytes]
+) -> LoadedFile | None:
+    """Return the file if it already holds what `make` returns for it, known to the session or not.
+
+    So an attempt that repeats the steps of an earlier one gets through: nothing is overwritten unseen.
+    """
+    try:
+        old = load(path, context.settings.edit_file_max_bytes)
+        return old if make(old) == old.data else None
+    except UnusableFileError:
+        return None
+
+
 def _load_known(real: str, context: ToolContext) -> LoadedFile | None:
     if not os.path.lexists(real):
         return None

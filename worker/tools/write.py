@@ -8,7 +8,7 @@ from pydantic import Field
 
 from swarm.permissions.calls import PathUse
 from swarm.settings import Settings
-from worker.tools.changing import change_file, fault_of_change
+from worker.tools.changing import change_file, fault_of_change, find_same
 from worker.tools.contract import Tool, ToolContext, ToolInput, ToolOutput
 from worker.tools.excerpts import difference
 from worker.tools.paths import fault_of_path, printable, resolve, shown
@@ -43,7 +43,7 @@ class Write(Tool[WriteInput]):
             "Writes a whole file: a new one, or all the text of one that exists.\n"
             "- A file that exists must have been read with Read in this session, or the call fails: so "
             "nothing is overwritten unseen. It also fails when somebody changed the file since; then read "
-            "it again.\n"
+            "it again. Only a file that already has this very text needs no reading.\n"
             "- To change part of a file use Edit instead: it is shorter and cannot lose the rest.\n"
             "- Missing folders are made. A byte order mark and uniform CRLF or CR line ends of an old "
             "file are kept; write plain line breaks.\n"
@@ -61,10 +61,22 @@ class Write(Tool[WriteInput]):
         path = resolve(given.file_path, context.cwd)
         if os.path.isdir(path) or path.endswith("/"):
             return f"{printable(path)} is a folder; give the path of a file."
-        return fault_of_change(path, context) if os.path.exists(path) else None
+        if not os.path.exists(path):
+            return None
+        fault = fault_of_change(path, context)
+        return None if fault and self._find_same(given, path, context) else fault
+
+    def _find_same(self, given: WriteInput, path: str, context: ToolContext) -> LoadedFile | None:
+        return find_same(path, context, lambda file: _content_for(given.content, file))
 
     async def run(self, given: WriteInput, context: ToolContext) -> ToolOutput:
         path = resolve(given.file_path, context.cwd)
+        same = self._find_same(given, path, context)
+        if same is not None:
+            context.read_state.note(same.path, same.digest, same.status)
+            return ToolOutput(
+                text=f"{shown(path, context.cwd)} already has this content.", touched=(same.path,)
+            )
         try:
             old, real = await change_file(path, context, lambda file: _content_for(given.content, file))
         except UnusableFileError as error:

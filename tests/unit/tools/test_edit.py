@@ -271,6 +271,30 @@ async def test_write_keeps_the_form_of_the_old_file(
     assert file.read_bytes() == expected
 
 
+@pytest.mark.parametrize("before", [b"one\ntwo\n", b"one\r\ntwo\r\n", b"\xef\xbb\xbfone\ntwo\n"])
+async def test_write_of_what_is_there_already_succeeds_without_reading(
+    bench: ToolBench, file: Path, before: bytes
+) -> None:
+    """A new attempt repeats its steps; the file counts as its work, and is known from then on."""
+    file.write_bytes(before)
+    file.chmod(0o444)
+
+    output = await bench.ok("Write", file_path=str(file), content="one\ntwo\n")
+
+    assert "already has this content" in output
+    assert file.read_bytes() == before
+    assert bench.context.touched == {str(file)}
+    file.chmod(0o644)
+    await bench.ok("Edit", file_path=str(file), old_string="two", new_string="three")
+
+
+async def test_write_of_anything_else_than_what_is_there_needs_reading(bench: ToolBench, file: Path) -> None:
+    file.write_text("one\ntwo\n")
+
+    assert "has not been read" in await bench.error("Write", file_path=str(file), content="one\ntwo")
+    assert file.read_text() == "one\ntwo\n"
+
+
 async def test_write_does_not_lose_bytes_that_it_cannot_show(bench: ToolBench, file: Path) -> None:
     file.write_bytes(b"caf\xe9\n")
     await bench.ok("Read", file_path="a.py")

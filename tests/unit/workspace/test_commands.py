@@ -219,6 +219,17 @@ async def test_endless_output_is_stopped_and_shortened(monkeypatch):
     assert result.elapsed < 5
 
 
+async def test_too_much_output_fails_a_command_that_ended_before_anybody_looked(monkeypatch):
+    """Else the same command would fail or not, as the machine is busy or not."""
+    monkeypatch.setattr(commands, "OUTPUT_HARD_CAP", 1_000_000)
+    monkeypatch.setattr(commands, "_POLL_SECONDS", 60.0)
+    result = await shell("head -c 1000001 /dev/zero", limit=1000, timeout=60)
+
+    assert (result.exit_code, result.timed_out) == (137, False)
+    assert "wrote more than" in str(result.error)
+    assert (await shell("head -c 1000000 /dev/zero", limit=1000, timeout=60)).exit_code == 0
+
+
 async def test_long_output_keeps_its_beginning_and_its_end():
     """The first error and the summary are what a reader wants; whole lines, and said how much is missing."""
     result = await shell("seq 1 100000", limit=1000)
