@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from codecs import lookup
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from io import TextIOWrapper
@@ -19,8 +20,23 @@ Handler = Callable[[Mapping[str, Any], Io], int]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command with the process's own streams, and return its exit code."""
+    if argv is None:
+        _insist_on_utf8()
     out, err, source = _stream(sys.stdout, "w"), _stream(sys.stderr, "w"), _stream(sys.stdin, "r")
     return execute(sys.argv[1:] if argv is None else argv, Io(out, err, source, os.environ))
+
+
+def _insist_on_utf8() -> None:
+    """Start anew in Python's UTF-8 mode where the locale cannot name every file.
+
+    Names of files and arguments of commands are UTF-8 in every record of ours, whatever the locale says.
+    What is printed keeps an encoding that the locale asks for, but for ASCII, which holds no JSON of ours.
+    """
+    if sys.getfilesystemencoding() == "utf-8" or not sys.executable:
+        return
+    if sys.stdout is not None and lookup(sys.stdout.encoding).name != "ascii":
+        os.environ.setdefault("PYTHONIOENCODING", sys.stdout.encoding)
+    os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - ourselves
 
 
 def _stream(given: TextIO | None, mode: Literal["r", "w"]) -> TextIO:

@@ -48,6 +48,22 @@ def status_of(shell: Shell, task: str, team: str = "t1") -> dict[str, Any]:
     return found
 
 
+def test_file_names_are_utf8_whatever_the_locale_says(shell: Shell) -> None:
+    """In an ASCII locale the interpreter could neither name such a file nor start such a command."""
+    script = [
+        {"calls": [{"Write": {"file_path": "größe.txt", "content": "ü\n"}}]},
+        {"calls": [{"Read": {"file_path": "größe.txt"}}, {"Bash": {"command": "cat größe.txt > 日本.txt"}}]},
+        {"say": "Fertig: größer."},
+    ]
+    tasks = [a_task("a", script, verify=["grep -q ü 日本.txt"], files=["größe.txt"])]
+    team = write_team(shell, tasks, permissions={"mode": "bypassPermissions"})
+
+    ended = shell.swarm("run", team, "--json", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+
+    assert (ended.code, ended.json()["tasks"][0]["summary"]) == (0, "Fertig: größer.")
+    assert (shell.cwd / "ws" / "日本.txt").read_text(encoding="utf-8") == "ü\n"
+
+
 @pytest.mark.parametrize("example", ["pipeline", "retry"])
 def test_each_example_ends_well(shell: Shell, example: str) -> None:
     """What ships as an example works as it is."""
