@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
+import sys
 
 import pytest
 
@@ -382,12 +382,28 @@ PIECES = [
 ]
 
 
+STEPS_MAX = 2_000_000
+"""Calls of functions in one judgement, of Python's and of built-in ones; they are what takes the time."""
+
+
 @pytest.mark.parametrize("piece", PIECES)
 def test_no_command_takes_long_to_judge(world, piece):
-    """A model can write anything; judging it must not stop the teammates of the same process."""
+    """A model can write anything; judging it must not stop the teammates of the same process.
+
+    Steps are counted, because the time that they take says as much about the machine.
+    """
     command = piece * (12_000 // len(piece))
-    started = time.monotonic()
+    steps = 0
 
-    world.bash(command, deny=["Bash(rm *a*b*c)"], ask=["Bash(*a*b*c*d)"])
+    def count(_frame, event, _argument):
+        nonlocal steps
+        steps += event in ("call", "c_call")
 
-    assert time.monotonic() - started < 3
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        world.bash(command, deny=["Bash(rm *a*b*c)"], ask=["Bash(*a*b*c*d)"])
+    finally:
+        sys.setprofile(before)
+
+    assert steps < STEPS_MAX
