@@ -108,6 +108,7 @@ def test_after_a_worker_was_killed_at_any_moment_the_next_command_works(team: Te
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)
 def test_the_same_for_long(team: Team) -> None:
     kill_workers(team, ROUNDS_LONG)
 

@@ -68,6 +68,7 @@ async def rounds(home: Path, count: int) -> None:
         await one_round(folder)
 
 
+@pytest.mark.timeout(60)
 async def test_an_agent_owns_one_task_at_most_and_none_is_idle_while_there_is_work(tmp_path: Path) -> None:
     """The journal tells of every moment, not only of those at which somebody looked."""
     await rounds(tmp_path, ROUNDS)
