@@ -19,7 +19,7 @@ from swarm.storage.archive import archive_tasks
 from swarm.storage.creation import STAGED, is_unused, remove_tree, teams_lock
 from swarm.storage.dead import EndTools
 from swarm.storage.finding import Finding, undisturbed
-from swarm.storage.health_agents import examine_agents
+from swarm.storage.health_agents import examine_agents, examine_secrets
 from swarm.storage.health_folders import examine_folders, examine_leftovers, examine_locks, held_lock
 from swarm.storage.health_lines import examine_lines, examine_mail
 from swarm.storage.health_tasks import examine_tasks
@@ -47,6 +47,7 @@ def examine_team(team: Team, end_tools: EndTools) -> tuple[Finding, ...]:
         examine_locks,
         examine_tasks,
         partial(examine_agents, end_tools=end_tools),
+        examine_secrets,
         examine_mail,
         examine_lines,
         examine_leftovers,

@@ -41,6 +41,21 @@ def examine_agents(team: Team, end_tools: EndTools) -> Iterator[Finding]:
             )
 
 
+def examine_secrets(team: Team) -> Iterator[Finding]:
+    """Find spawn files that nobody has read: they hold keys, and their reader did not come up in time."""
+    for entry in sorted(syscalls.list_folder(team.layout.spawn_dir)):
+        path = f"{team.layout.spawn_dir}/{entry}"
+        state = syscalls.find_stat(path)
+        if state and team.clock.now() - state.st_mtime > team.settings.ready_timeout_seconds:
+            yield Finding(
+                kind="leftover_secret",
+                path=path,
+                what="it was left for an agent that did not come up to read it, and may hold keys",
+                remedy="it is removed",
+                mend=partial(syscalls.unlink, path),
+            )
+
+
 def _names(team: Team) -> list[str]:
     entries = syscalls.list_folder(team.layout.agents_dir)
     return sorted(e.removesuffix(".json") for e in entries if e.endswith(".json") and e[0] != ".")

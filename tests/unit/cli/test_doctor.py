@@ -1,13 +1,17 @@
 """`swarm doctor`: what it prints, and how it ends."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.support.documented import example
+import swarm
+from tests.support.documented import example, page_text
 from tests.unit.cli.conftest import Swarm
 from tests.unit.cli.steps import add
+
+PACKAGE = Path(swarm.__file__).parent
 
 
 def root() -> Path:
@@ -69,6 +73,16 @@ def test_the_object_has_the_documented_shape(sick: Swarm) -> None:
     assert list(printed["findings"][0]) == list(shown["findings"][0])
     fixed = sick("doctor", "--fix", "--json").json()
     assert (fixed["exit_code"], fixed["outcome"], fixed["findings"][0]["fixed"]) == (0, "mended", True)
+
+
+def test_every_kind_of_finding_is_documented() -> None:
+    sources = [*(PACKAGE / "storage").glob("health*.py"), PACKAGE / "cli/installation.py"]
+    text = "\n".join(path.read_text() for path in sources)
+    kinds = set(re.findall(r'\bkind="(\w+)"', text)) | set(re.findall(r'"(\w+_task_file)"', text))
+    section = page_text("json.md").partition("## `doctor`")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE)
+
+    assert set(re.findall(r"`(\w+)`", " ".join(rows))) == kinds
 
 
 def test_a_warning_is_no_fault(demo: Swarm) -> None:

@@ -85,6 +85,12 @@ def with_old_file(team: Team) -> None:
     write(team.layout.task("3"), old.decode())
 
 
+def secret(team: Team, age: float) -> None:
+    path = f"{team.layout.spawn_dir}/w1.env"
+    write(path, "ANTHROPIC_API_KEY=x")
+    os.utime(path, (team.clock.now() - age,) * 2)
+
+
 def scratch(path: str, number: int) -> None:
     """Damage one byte in the middle of a line."""
     lines = Path(path).read_bytes().splitlines(keepends=True)
@@ -171,6 +177,7 @@ PLANTS: dict[str, Callable[[Team], object]] = {
     "damaged_record": lambda team: write(team.layout.agent("w1"), "{"),
     "dead_claim": lambda team: dead(team, "w2"),
     "dead_agent": lambda team: dead(team, "w1"),
+    "leftover_secret": lambda team: secret(team, age=team.settings.ready_timeout_seconds + 1),
     "damaged_inbox": lambda team: write(team.layout.inbox("w2"), "[{"),
     "stray_mail": stray_item,
     "damaged_lines": lambda team: append(team.layout.overflow("w1"), "no message\n"),
@@ -271,6 +278,13 @@ def test_an_agent_that_may_be_alive_is_left_alone(tmp_path: Path) -> None:
     team = sound_team(tmp_path)
     silent = a_record("w2", task="4", silent=3600)
     team.agents.save(silent.replace(host="far-away", pid=NOBODY, run_id=RUN_OF["w2"]))
+
+    assert examine(team) == ()
+
+
+def test_keys_for_an_agent_that_is_on_its_way_are_left_alone(tmp_path: Path) -> None:
+    team = sound_team(tmp_path)
+    secret(team, age=1.0)
 
     assert examine(team) == ()
 
