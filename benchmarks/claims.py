@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
@@ -21,8 +22,10 @@ from benchmarks.measuring import FULL, Effort, Row
 from benchmarks.queues import Bare, Huey, Ours, Queue, Raw
 
 _START_SECONDS = 60.0
+_NOTHING_LEFT = object()
 _forked = multiprocessing.get_context("fork")
-_together: list[Barrier] = []
+_together: list[tuple[Barrier, Synchronized[float]]] = []
+"""In a worker process: where all meet before they start, and when they stop."""
 
 
 def rows(effort: Effort = FULL) -> list[Row]:
@@ -63,24 +66,24 @@ def _seconds_per_task(queue: Queue, folder: Path, workers: int, size: int, limit
         folder.mkdir()
         queue.fill(folder, size)
         left.write_text(str(size))
-    barrier = _forked.Barrier(workers)
-    with ProcessPoolExecutor(workers, _forked, _together.append, (barrier,)) as pool:
+    together = _forked.Barrier(workers), _forked.Value("d")
+    with ProcessPoolExecutor(workers, _forked, _together.append, (together,)) as pool:
         futures = [pool.submit(_work, queue, folder, f"w{number}", limit) for number in range(workers)]
         results = [future.result() for future in futures]
-    done = sum(count for count, _, _ in results)
+    done = sum(count for count, _ in results)
     left.write_text(str(int(left.read_text()) - done))
-    return (max(end for _, _, end in results) - min(start for _, start, _ in results)) / done
+    return max(taken for _, taken in results) / max(done, 1)
 
 
-def _work(queue: Queue, folder: Path, worker: str, limit: float) -> tuple[int, float, float]:
+def _work(queue: Queue, folder: Path, worker: str, limit: float) -> tuple[int, float]:
+    """Return how many tasks this worker did, and how long after the common start it did the last."""
     steps = queue.steps(folder, worker)
     next(steps)
-    _together[-1].wait(_START_SECONDS)
-    started = ended = time.monotonic()
-    count = 0
-    for _ in steps:
-        count += 1
-        ended = time.monotonic()
-        if ended - started >= limit:
-            break
-    return count, started, ended
+    barrier, stop = _together[-1]
+    if barrier.wait(_START_SECONDS) == 0:
+        stop.value = time.monotonic() + limit
+    barrier.wait(_START_SECONDS)
+    ended, count = stop.value - limit, 0
+    while ended < stop.value and next(steps, _NOTHING_LEFT) is not _NOTHING_LEFT:
+        ended, count = time.monotonic(), count + 1
+    return count, ended - (stop.value - limit)

@@ -20,13 +20,11 @@ from swarm.storage import processes, syscalls
 
 HOLDER_OFFSET = 64
 HOLDER_SIZE = 64
-_FIRST_PAUSE = 0.0001
-_PAUSE_AFTER = ((0.001, 0.001), (0.02, 0.0003))
-"""How long a waiter sleeps between two looks, once it has waited for so long.
+_PAUSE = 0.001
+"""How long a waiter sleeps between two looks.
 
-An operation takes a fraction of a millisecond, so most waits end within the first. Then many are waiting, and
-looking often would take the processor from the holder. Who has waited long looks more often than the others,
-and gets the lock before them.
+Where many wait, looking more often takes the processor from the holder; and being woken by the kernel, one
+after the other, makes each change of the store cost a change of processes.
 """
 
 
@@ -153,7 +151,7 @@ class FileLock:
                 raise LockTimeoutError(self.path, waited, self.holder())
             if meanwhile is not None:
                 meanwhile()
-            time.sleep(_pause(waited))
+            time.sleep(_PAUSE)
 
     def _try_kernel(self) -> bool:
         """Go on from the thread lock, and leave that again unless all is well."""
@@ -218,14 +216,6 @@ class FileLock:
         pid, _, rest = text.strip("\0 ").partition(" ")
         name = rest.partition(" ")[2]
         return f"{name} (pid {pid})" if pid.isdigit() and name else None
-
-
-def _pause(waited: float) -> float:
-    pause = _FIRST_PAUSE
-    for after, longer in _PAUSE_AFTER:
-        if waited >= after:
-            pause = longer
-    return pause
 
 
 def _identity(state: os.stat_result) -> tuple[int, int]:
