@@ -1,11 +1,12 @@
 """A program in which many send to one, who reads as a teammate does, while both are killed and started again.
 
-    python -m tests.support.mail_storm ROOT SENDERS SEED SIZES LIMIT TROUBLES…
+    python -m tests.support.mail_storm ROOT SENDERS EACH SEED SIZES LIMIT TROUBLES…
 
-SIZES is `mostly_small` or `even`; LIMIT the bytes that may wait, 0 for the usual. TROUBLES are `kill`
-and nothing else. Senders with an even number name their messages, and send again what may have been lost
-with a killed life; the others go on with the next one. Another process reads all inbox files all the time.
-What senders were told is in ROOT/answers/<name>, what that one saw in ROOT/seen.
+EACH is how many messages each sends, SIZES `mostly_small` or `even`, LIMIT the bytes that may wait (0 for
+the usual). The only one of TROUBLES is `kill`. Senders with an even number name their messages, and send
+again what may have been lost with a killed life; the others go on with the next one. Another process reads
+all inbox files all the time. What senders were told is in ROOT/answers/<name>, what that one saw in
+ROOT/seen.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from worker.session.mail import MailReader
 from worker.session.transcript import Transcript, mail_given, read_transcript
 
 OWNER = "w1"
-EACH = 25
 SIZES = {"mostly_small": (300,) * 25 + (5_000,) * 4 + (200_000,), "even": (300, 5_000, 200_000)}
 _LONGEST_CALM_SECONDS = 0.1
 _LOOK_SECONDS = 0.005
@@ -41,7 +41,7 @@ _IDLE_SECONDS = 0.002
 
 
 def open_storm(root: str, limit: int = 0) -> Team:
-    settings = Settings(durability="none", lock_timeout_seconds=30.0)
+    settings = Settings(durability="none", lock_timeout_seconds=60.0)
     if limit:
         settings = settings.replace(inbox_overflow_max_bytes=limit)
     return Team(Layout(root=root).team("demo"), settings, SystemClock())
@@ -60,13 +60,13 @@ def is_named(name: str) -> bool:
 class Sender:
     """One sender in one of its lives."""
 
-    def __init__(self, root: str, name: str, sizes: str, limit: int) -> None:
-        self._name, self._sizes = name, sizes
+    def __init__(self, root: str, name: str, each: int, sizes: str, limit: int) -> None:
+        self._name, self._each, self._sizes = name, each, sizes
         self._team = open_storm(root, limit)
         self._answers = f"{root}/answers/{name}"
 
     def run(self) -> None:
-        for number in range(self._next(), EACH):
+        for number in range(self._next(), self._each):
             self._say("trying", number)
             while not self._send(number):
                 time.sleep(_FULL_SECONDS)
@@ -136,13 +136,13 @@ def look(root: str) -> None:
 class Storm:
     """All processes of one storm."""
 
-    def __init__(self, root: str, senders: int, seed: int, sizes: str, limit: int) -> None:
+    def __init__(self, root: str, senders: int, each: int, seed: int, sizes: str, limit: int) -> None:
         self._root = root
         self._chance = random.Random(seed)
         self._lives = 0
         self._running: dict[int, str] = {}
         self._acts: dict[str, Callable[[], None]] = {
-            f"s{n}": Sender(root, f"s{n}", sizes, limit).run for n in range(senders)
+            f"s{n}": Sender(root, f"s{n}", each, sizes, limit).run for n in range(senders)
         }
         self._acts[OWNER] = lambda: read_mail(root, self._lives)
         self._acts["looker"] = lambda: look(root)
@@ -203,9 +203,9 @@ class Storm:
         self.counts["owner_kills" if is_owner else "sender_kills"] += 1
 
 
-def main(root: str, senders: str, seed: str, sizes: str, limit: str, *troubles: str) -> None:
+def main(root: str, senders: str, each: str, seed: str, sizes: str, limit: str, *troubles: str) -> None:
     os.makedirs(f"{root}/answers", exist_ok=True)
-    storm = Storm(root, int(senders), int(seed), sizes, int(limit))
+    storm = Storm(root, int(senders), int(each), int(seed), sizes, int(limit))
     storm.run(kill="kill" in troubles)
     sys.stdout.write(json.dumps(storm.counts) + "\n")
 

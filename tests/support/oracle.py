@@ -15,7 +15,7 @@ from typing import Any
 
 from swarm.core.journal import parse_line
 from swarm.storage.team import Team
-from tests.support.mail_storm import EACH, is_named, text_of
+from tests.support.mail_storm import is_named, text_of
 
 _MARK = re.compile(r"#(s\d+) (\d+)#(x*)")
 _EVENT_OF = {
@@ -164,7 +164,9 @@ def check_answers(history: History, answers: Iterable[tuple[str, str, str]]) -> 
     return told
 
 
-def check_mail(team: Team, owner: str, told: Mapping[str, Sequence[str]], sizes: str) -> Counter[str]:
+def check_mail(
+    team: Team, owner: str, told: Mapping[str, Sequence[str]], each: int, sizes: str
+) -> Counter[str]:
     """Check what a storm of mail left, against what its senders were told; count what became of messages.
 
     Each message that was sent is in one user message of the owner's transcript, whole, and in its history
@@ -182,7 +184,7 @@ def check_mail(team: Team, owner: str, told: Mapping[str, Sequence[str]], sizes:
         sent = {int(line.split()[1]) for line in answers if line.startswith("sent ")}
         tried = {int(line.split()[1]) for line in answers if line.startswith("trying ")}
         assert sent <= set(arrived) <= tried
-        assert tried == set(range(EACH))
+        assert tried == set(range(each))
         if is_named(name):
             assert sent == tried
         became += Counter(sent=len(sent), arrived=len(arrived), lost_with_sender=len(tried) - len(arrived))
