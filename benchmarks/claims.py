@@ -33,30 +33,30 @@ def rows(effort: Effort = FULL) -> list[Row]:
     durable = (Ours("results"), Huey(fsync=None), Raw("full"))
     found = []
     for size in effort.sizes:
-        found += _compared(effort, effort.workers, size, durable)
+        found += _compared(effort, effort.grid_rounds, effort.workers, size, durable)
     workers, size = effort.contended
-    found += _compared(effort, (workers,), size, (*durable, Bare()))
+    found += _compared(effort, effort.rounds, (workers,), size, (*durable, Bare()))
     unsynced = (Ours("none"), Huey(fsync=False), Raw("off"), Bare())
-    return found + _compared(effort, (workers,), size, unsynced)
+    return found + _compared(effort, effort.rounds, (workers,), size, unsynced)
 
 
-def _compared(effort: Effort, all_workers: Sequence[int], size: int, queues: Sequence[Queue]) -> list[Row]:
-    with tempfile.TemporaryDirectory() as folder:
-        places = [Path(folder) / str(number) for number in range(len(queues))]
-        return [row for workers in all_workers for row in _in_turn(effort, workers, size, queues, places)]
-
-
-def _in_turn(
-    effort: Effort, workers: int, size: int, queues: Sequence[Queue], places: Sequence[Path]
+def _compared(
+    effort: Effort, rounds: int, all_workers: Sequence[int], size: int, queues: Sequence[Queue]
 ) -> list[Row]:
     ours, *others = queues
-    taken: dict[str, list[float]] = {queue.name: [] for queue in queues}
-    for _ in range(effort.rounds):
-        for queue, place in zip(queues, places, strict=True):
-            taken[queue.name].append(_seconds_per_task(queue, place, workers, size, effort.seconds))
-    what = f"claim+complete, {workers} workers, {size:,} tasks; {ours.name}"
-    medians = {name: statistics.median(times) for name, times in taken.items()}
-    return [Row(what, medians[ours.name], other.name, medians[other.name]) for other in others]
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        places = {queue.name: Path(folder) / str(number) for number, queue in enumerate(queues)}
+        for workers in all_workers:
+            taken: dict[str, list[float]] = {queue.name: [] for queue in queues}
+            for _ in range(rounds):
+                for queue in queues:
+                    seconds = _seconds_per_task(queue, places[queue.name], workers, size, effort.seconds)
+                    taken[queue.name].append(seconds)
+            medians = {name: statistics.median(times) for name, times in taken.items()}
+            what = f"claim+complete, {workers} workers, {size:,} tasks; {ours.name}"
+            found += [Row(what, medians[ours.name], other.name, medians[other.name]) for other in others]
+    return found
 
 
 def _seconds_per_task(queue: Queue, folder: Path, workers: int, size: int, limit: float) -> float:

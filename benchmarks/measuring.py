@@ -28,17 +28,25 @@ class Effort:
     """How much is measured: all of it, or just enough to see that it can be."""
 
     rounds: int = 5
+    grid_rounds: int = 3
     workers: tuple[int, ...] = (1, 8, 16)
     sizes: tuple[int, ...] = (100, 1_000, 10_000)
     contended: tuple[int, int] = (8, 5_000)
-    seconds: float = 0.4
+    seconds: float = 0.3
     waiting: tuple[int, ...] = (127, 10_000)
     times: int = 12
 
 
 FULL = Effort()
 QUICK = Effort(
-    rounds=1, workers=(1, 2), sizes=(10, 20), contended=(2, 20), seconds=0.05, waiting=(3, 140), times=2
+    rounds=1,
+    grid_rounds=1,
+    workers=(1, 2),
+    sizes=(10, 20),
+    contended=(2, 20),
+    seconds=0.05,
+    waiting=(3, 140),
+    times=2,
 )
 
 
