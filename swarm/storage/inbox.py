@@ -40,8 +40,11 @@ class Inbox:
         After an error it may or may not be there: deliver the same `msg_id` again with `retry`, and it
         is there once. `inbox_full` when too much is unread.
         """
+        read = self._files.search_history(message.msg_id) if retry else 0  # long: before the lock
+        if read is None:
+            return
         with self._lock:
-            if retry and self._is_known(message.msg_id):
+            if retry and self._is_known(message.msg_id, read):
                 return
             path = self._put(message)
         if self._settings.durability != "none":
@@ -96,9 +99,10 @@ class Inbox:
     def _fits(self, count: int, size: int) -> bool:
         return count <= self._settings.inbox_max_messages and size <= self._settings.inbox_max_bytes
 
-    def _is_known(self, msg_id: str) -> bool:
+    def _is_known(self, msg_id: str, read: int) -> bool:
+        """Tell, under the lock, whether a message is here; of the history that much was read already."""
         self._load_array()
-        return self._files.is_known(msg_id)
+        return self._files.is_waiting(msg_id) or self._files.search_history(msg_id, read) is None
 
     def _load(self) -> list[Message]:
         """Return all that waits, in order; takes the lock only to set a damaged array aside.

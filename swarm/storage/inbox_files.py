@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any
 
 from swarm.core.jsontext import json_line, parse_object
@@ -56,15 +55,24 @@ class InboxFiles:
                 messages.append(message)
         return messages[::-1], others
 
-    def is_known(self, msg_id: str) -> bool:
-        """Tell whether a message of this id ever arrived."""
+    def is_waiting(self, msg_id: str) -> bool:
+        """Tell whether a message of this id is in the array or in the overflow."""
         if any(isinstance(item, dict) and item.get("msg_id") == msg_id for item in self.load_array()):
             return True
-        # Most lines are not worth parsing: they do not hold the id as both encoders would write it.
-        needle = msg_id.encode() if _PLAIN.fullmatch(msg_id) else b""
-        beside = (line for _, line in files.read_lines(self.overflow_path))
-        lines = chain(beside, files.read_lines_backwards(self.history_path))
-        return any(m.msg_id == msg_id for line in lines if needle in line and (m := _parse(line)))
+        return any(_is_of(line, msg_id) for _, line in files.read_lines(self.overflow_path))
+
+    def search_history(self, msg_id: str, offset: int = 0) -> int | None:
+        """Return None when the history has this id at or after `offset`, else where its whole lines end.
+
+        A file that is shorter by now was pruned in between, and is searched from the start.
+        """
+        if offset > _size(self.history_path):
+            offset = 0
+        for position, line in files.read_lines(self.history_path, offset):
+            if _is_of(line, msg_id):
+                return None
+            offset = position + len(line) + 1
+        return offset
 
     def has_overflow(self) -> bool:
         return _size(self.overflow_path) > 0
@@ -116,6 +124,14 @@ def _parse(line: bytes) -> Message | None:
         return parse_message(parse_object(line))
     except (ValueError, RecursionError):
         return None
+
+
+def _is_of(line: bytes, msg_id: str) -> bool:
+    """Tell whether a line is the message of this id; most lines need no parsing for that."""
+    if _PLAIN.fullmatch(msg_id) and msg_id.encode() not in line:
+        return False
+    message = _parse(line)
+    return message is not None and message.msg_id == msg_id
 
 
 def _size(path: str) -> int:

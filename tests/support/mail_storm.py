@@ -61,7 +61,7 @@ class Sender:
     """One sender in one of its lives."""
 
     def __init__(self, root: str, name: str, each: int, sizes: str, limit: int) -> None:
-        self._name, self._each, self._sizes = name, each, sizes
+        self._root, self._name, self._each, self._sizes = root, name, each, sizes
         self._team = open_storm(root, limit)
         self._answers = f"{root}/answers/{name}"
 
@@ -87,6 +87,7 @@ class Sender:
             if error.code != "inbox_full":
                 raise
             self._say("full", number)
+            Path(self._root, "full").touch()
             return False
         return True
 
@@ -95,8 +96,13 @@ class Sender:
             file.write(f"{what} {number}\n")
 
 
-def read_mail(root: str, life: int) -> None:
-    """Read as a teammate does, until all senders have ended and nothing waits."""
+def read_mail(root: str, life: int, *, when_full: bool) -> None:
+    """Read as a teammate does, until all senders have ended and nothing waits.
+
+    With `when_full` it begins when a sender has been told that there is no room.
+    """
+    while when_full and not os.path.exists(f"{root}/full"):
+        time.sleep(_IDLE_SECONDS)
     team = open_storm(root)
     path = team.layout.transcript(OWNER)
     reader = MailReader(team.inbox(OWNER), OWNER, mail_given(read_transcript(path)))
@@ -144,7 +150,7 @@ class Storm:
         self._acts: dict[str, Callable[[], None]] = {
             f"s{n}": Sender(root, f"s{n}", each, sizes, limit).run for n in range(senders)
         }
-        self._acts[OWNER] = lambda: read_mail(root, self._lives)
+        self._acts[OWNER] = lambda: read_mail(root, self._lives, when_full=limit > 0)
         self._acts["looker"] = lambda: look(root)
         self.counts = {"sender_kills": 0, "owner_kills": 0}
 
