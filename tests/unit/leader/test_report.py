@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from swarm.core.task import Task, TaskResult
 from swarm.leader.outcome import RunResult
 from swarm.leader.report import render_report
 
 
-def a_result(*tasks: Task, outcome: str = "completed", denied: tuple[dict[str, str], ...] = ()) -> RunResult:
+def a_result(*tasks: Task, outcome: str = "completed", denied: tuple[dict[str, Any], ...] = ()) -> RunResult:
     return RunResult(
         team="t1",
         run="abcdefgh",
