@@ -1,8 +1,9 @@
 """A program that kills children in the middle of an operation, at every place, and checks what is left.
 
-    python -m tests.support.kill_points FOLDER OPERATION
+    python -m tests.support.kill_points FOLDER OPERATION [STEP]
 
-Each child is forked, as a worker that dies; a process that had the store open before goes on with it.
+Each child is forked, as a worker that dies; a process that had the store open before goes on with it. With
+STEP the next process, which repeats the operation, is killed as well, at one in STEP of its places.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from itertools import count
 from pathlib import Path
 
 from swarm.storage.syscalls import fault_hook
@@ -45,6 +47,26 @@ def main(folder: str, name: str) -> None:
     sys.stdout.write(f"{kept}\n")
 
 
+def twice(folder: str, name: str, step: str) -> None:
+    """For operations that may be repeated: the outcome is that of one that nobody disturbed."""
+    template = Path(folder) / "template"
+    prepare(template).close()
+    _, after = states_around(template, name)
+    numbers = count()
+    for first, point in enumerate(recorded(template, name).changing_points()):
+        dead = copied(template, next(numbers))
+        _die_in(dead, name, point)
+        seconds = recorded(Path(dead.root), name, next(numbers)).changing_points()
+        for second in seconds[first % int(step) :: int(step)]:
+            team = copied(Path(dead.root), next(numbers))
+            _die_in(team, name, second)
+            OPERATIONS[name](team)
+            assert state_of(reopened(team))["tasks"] == after["tasks"], (point, second)
+            check_tasks(team)
+            team.close()
+    sys.stdout.write(f"{next(numbers)} kills\n")
+
+
 def _die_in(team: Team, name: str, point: Point) -> None:
     child = os.fork()
     if child == 0:
@@ -57,4 +79,4 @@ def _die_in(team: Team, name: str, point: Point) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    (main if len(sys.argv) == 3 else twice)(*sys.argv[1:])

@@ -150,11 +150,11 @@ def points_of(template: Path, name: str) -> list[Point]:
     return recorded(template, name).points()
 
 
-def recorded(template: Path, name: str) -> Recorder:
+def recorded(template: Path, name: str, number: int = -1) -> Recorder:
     """Return what this operation calls."""
     recorder = Recorder()
     with fault_hook(recorder):
-        OPERATIONS[name](copied(template, -1))
+        OPERATIONS[name](copied(template, number))
     return recorder
 
 
