@@ -137,12 +137,14 @@ class Stores(RuleBasedStateMachine):
     @rule(number=picks, changes=hands)
     def change_by_hand(self, number: int, changes: dict[str, Any]) -> None:
         path = Path(self.team.layout.task(self.pick(number)))
-        if path.exists():
-            links = {
-                key: list(map(self.pick, changes[key])) for key in ("blockedBy", "blocks") if key in changes
-            }
-            path.write_text(json.dumps(json.loads(path.read_text()) | changes | links))
-            self.judged = False
+        try:
+            obj = json.loads(path.read_text()) | changes
+        except (FileNotFoundError, ValueError, TypeError):  # damaged before: no hand could edit that
+            return
+        for side in {"blockedBy", "blocks"} & changes.keys():
+            obj[side] = list(map(self.pick, changes[side]))
+        path.write_text(json.dumps(obj))
+        self.judged = False
 
     @rule(number=picks, content=st.sampled_from([None, "", "{half", "[]"]))
     def damage(self, number: int, content: str | None) -> None:

@@ -539,3 +539,30 @@ def test_one_edit_may_change_everything_at_once(team: Team, store: TaskStore) ->
     with pytest.raises(TaskError):
         store.edit("2", {"owner": "w1"})
     check_tasks(team)
+
+
+@pytest.mark.parametrize("metadata", [{}, {"note": "later"}])
+def test_number_that_the_journal_has_lost_is_replaced(
+    team: Team, store: TaskStore, metadata: dict[str, str]
+) -> None:
+    add(store)
+
+    def later(obj: dict[str, Any]) -> None:
+        obj["metadata"] |= metadata
+        obj["metadata"]["swarm"]["seq"] = 9
+
+    by_hand(team, "1", later)
+    assert swept(store) == [("1", "adopted" if metadata else "restored")]
+    assert store.table().get("1").metadata == metadata
+    check_tasks(team)
+
+
+def test_link_to_a_task_deleted_since_is_no_longer_there_to_remove(team: Team, store: TaskStore) -> None:
+    add(store)
+    add(store, blocked_by=("1",))
+    old = raw(team, "2")
+    store.delete("1", unlink=True)
+    Path(team.layout.task("2")).write_text(json.dumps(old | {"blockedBy": []}))
+    assert swept(store) == [("2", "restored")]
+    assert len(ops_of(team)) == 3
+    check_tasks(team)
