@@ -11,12 +11,12 @@ from tests.support.oracle import History
 from tests.support.racers import Racer
 from tests.support.stores import check_tasks, make_team
 
-TASKS = 80
+TASKS = 120
 HOST, OTHERS = "host", ("p1", "p2", "p3", "p4")
 INSIDE_HOST = ("h1", "h2")
 
 WORK = """
-import asyncio, gc, os, subprocess, threading
+import asyncio, gc, os, threading, time
 from swarm.storage import syscalls
 from swarm.storage.lock import FileLock
 
@@ -70,16 +70,15 @@ async def worker(agent):
 
 def fork_all_the_time(over, counts):
     while not over.is_set():
-        if counts["forks"] % 2:
-            subprocess.run(["bash", "-c", "sleep 0.01 & exit 0"], close_fds=False)
-        else:
-            pid = os.fork()
-            if pid == 0:
-                for lock in gc.get_objects():
-                    if isinstance(lock, FileLock):
-                        lock.release()
-                os._exit(0)
-            os.waitpid(pid, 0)
+        while not held and not over.is_set():
+            time.sleep(0)  # a fork matters while a lock is held
+        pid = os.fork()
+        if pid == 0:
+            for lock in gc.get_objects():
+                if isinstance(lock, FileLock):
+                    lock.release()
+            os._exit(0)
+        os.waitpid(pid, 0)
         counts["forks"] += 1
 
 async def main():
@@ -115,7 +114,7 @@ def test_no_lock_has_two_holders_while_workers_fork_children(tmp_path: Path) -> 
             racer.end()
     done.update(zip(INSIDE_HOST, in_host, strict=True))
 
-    assert forks > 1
+    assert forks > 0
     assert sum(done.values()) == TASKS
     check_tasks(team)
     assert History(team).statuses() == {"completed": TASKS}
