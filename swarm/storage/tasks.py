@@ -10,7 +10,7 @@ from swarm.core.identity import make_token, parse_run_id
 from swarm.core.operations import Body, Refusal
 from swarm.core.ports import Clock
 from swarm.core.table import TaskTable
-from swarm.core.task import NewTask, Task, TaskResult
+from swarm.core.task import STATUSES, NewTask, Task, TaskResult
 from swarm.core.times import format_time
 from swarm.errors import CorruptStateError
 from swarm.settings import Settings
@@ -20,6 +20,7 @@ from swarm.storage.layout import TeamLayout
 from swarm.storage.ledger import Ledger
 from swarm.storage.task_files import ID_DIGITS_MAX
 
+_FEW_TASKS = 300
 _LONG_JOURNAL_BYTES = 1 << 20
 _LONG_JOURNAL_TIMES = 4
 Decision = Callable[[TaskTable], Body | None]
@@ -55,7 +56,7 @@ class TaskStore:
         """
         parse_run_id(run_id)
         with self._ledger.locked() as table:
-            decided = self._claim(name, role, run_id, task_id)
+            decided = self._claim(table, name, role, run_id, task_id)
             if isinstance(decided, Refusal):
                 return self._find_unanswered(table, name, run_id, task_id) or decided
             return table.get(decided["id"])
@@ -182,14 +183,24 @@ class TaskStore:
             self._ledger.change(decide, task_id, *others)
             return table.get(task_id)
 
-    def _claim(self, name: str, role: str | None, run_id: str, task_id: str | None) -> Body | Refusal:
+    def _claim(
+        self, table: TaskTable, name: str, role: str | None, run_id: str, task_id: str | None
+    ) -> Body | Refusal:
         def decide(table: TaskTable) -> Body | Refusal:
             return operations.claim(table, name, role, run_id, task_id)
 
         decided = self._ledger.change(decide, *([] if task_id is None else [task_id]))
-        if isinstance(decided, Refusal) and decided.code == "nothing_ready" and self._ledger.judge_new():
+        if isinstance(decided, Refusal) and decided.code == "nothing_ready" and self._look_around(table):
             return self._ledger.change(decide)
         return decided
+
+    def _look_around(self, table: TaskTable) -> bool:
+        """Tell whether other hands have changed anything; in a large team only whether they added tasks."""
+        counts = table.counts()
+        few = sum(counts[status] for status in STATUSES) <= _FEW_TASKS
+        open_ids = [task.id for task in table.tasks() if not task.finished] if few else []
+        changed = self._ledger.judge(open_ids)
+        return self._ledger.judge_new() or bool(changed)
 
     def _end(self, task_id: str, decide: Decision) -> Task:
         task = self._change(task_id, decide)

@@ -566,3 +566,15 @@ def test_link_to_a_task_deleted_since_is_no_longer_there_to_remove(team: Team, s
     assert swept(store) == [("2", "restored")]
     assert len(ops_of(team)) == 3
     check_tasks(team)
+
+
+def test_blocker_completed_by_hand_lets_the_next_claim_through(team: Team, store: TaskStore) -> None:
+    """Also where no leader sweeps: who would get nothing looks around first."""
+    add(store)
+    add(store, blocked_by=("1",))
+    by_hand(team, "1", {"status": "in_progress", "owner": "alice"})
+    store.sweep()
+    assert isinstance(store.claim("w1", None, RUN_OF["w1"]), Refusal)
+    by_hand(team, "1", {"status": "completed"})
+    assert claim_task(team, "w1").id == "2"
+    check_tasks(team)
