@@ -20,11 +20,13 @@ from swarm.storage import processes, syscalls
 
 HOLDER_OFFSET = 64
 HOLDER_SIZE = 64
+_FIRST_PAUSE = 0.0002
 _PAUSE = 0.001
 """How long a waiter sleeps between two looks.
 
-Where many wait, looking more often takes the processor from the holder; and being woken by the kernel, one
-after the other, makes each change of the store cost a change of processes.
+A worker that a change has woken meets the writer, who is mostly done at the second look. Where many wait,
+looking more often takes the processor from the holder; and being woken by the kernel, one after the other,
+makes each change of the store cost a change of processes.
 """
 
 
@@ -144,14 +146,15 @@ class FileLock:
     def _wait(self, meanwhile: Callable[[], object] | None) -> None:
         if self._common.owner == threading.get_ident():
             raise LockTimeoutError(self.path, 0.0, self._holder_name)
-        started = self._clock.monotonic()
+        started, pause = self._clock.monotonic(), _FIRST_PAUSE
         while not self.try_acquire():
             waited = self._clock.monotonic() - started
             if waited >= self._settings.lock_timeout_seconds:
                 raise LockTimeoutError(self.path, waited, self.holder())
             if meanwhile is not None:
                 meanwhile()
-            time.sleep(_PAUSE)
+            time.sleep(pause)
+            pause = _PAUSE
 
     def _try_kernel(self) -> bool:
         """Go on from the thread lock, and leave that again unless all is well."""
