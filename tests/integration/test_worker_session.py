@@ -59,7 +59,7 @@ async def test_verified_work_is_committed_and_the_task_completed(make, isolated_
             {"say": "Looking.", "calls": [{"Read": {"file_path": "api.py"}}]},
             {"calls": [write("api.py", "new = 1\n"), bash("echo made > made.txt; echo stray > stray.txt")]},
             {"say": "Renamed it."},
-            files=["made.*"],
+            files=["api.py", "made.*"],
             verify=["grep -q new api.py", "test $SWARM_TASK = 1 && test $SWARM_AGENT = w1"],
         )
     )
