@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from swarm.cli.render import count, printable
-from swarm.cli.session import Io
+from swarm.cli.session import Io, only_for_people
 from swarm.cli.team import listed, team_object
 from swarm.storage.archive import archive_team
 from swarm.storage.layout import Layout
@@ -26,6 +26,7 @@ _NOUNS = {
 
 def delete(args: Mapping[str, Any], io: Io) -> int:
     """Delete one team; with `--json` its last state is printed."""
+    only_for_people(io, "delete a team")
     name = args["name"]
     last = _last_state(name, io)
     delete_team(io.root, name, force=args["force"], settings=io.settings, clock=io.clock)
@@ -38,6 +39,7 @@ def delete(args: Mapping[str, Any], io: Io) -> int:
 
 def archive(args: Mapping[str, Any], io: Io) -> int:
     """Put one team away; with `--json` its last state is printed, and where it is now."""
+    only_for_people(io, "put a team away")
     name = args["name"]
     last = _last_state(name, io)
     place = archive_team(Team(Layout(root=io.root).team(name), io.settings, io.clock), force=args["force"])
@@ -50,6 +52,7 @@ def archive(args: Mapping[str, Any], io: Io) -> int:
 
 def prune(args: Mapping[str, Any], io: Io) -> int:
     """Remove what a resting team needs no more, and say how much that was."""
+    only_for_people(io, "prune a team")
     team = open_team(io.root, args["name"], io.settings, io.clock)
     freed = prune_team(team, force=args["force"])
     if io.json:

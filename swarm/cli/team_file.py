@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
+from swarm.errors import ConfigError
 from swarm.permissions.modes import check_mode
 from swarm.permissions.rules import parse_rule
+from swarm.teamfile.model import KNOWN_TOOLS
 from swarm.teamfile.reader import LoadedTeamFile, load_team_file
 
 
@@ -20,4 +24,16 @@ def read_team_file(path: str, *, model: str | None = None, teammates: int | None
 
 
 def _check_rule(text: str) -> object:
-    return parse_rule(text, "allow", "the team file")
+    """Refuse what is surely a slip: a rule that never matches protects nothing, without a word."""
+    rule = parse_rule(text, "allow", "the team file")
+    if rule.tool not in KNOWN_TOOLS and not rule.tool.startswith("mcp__"):
+        known = ", ".join(sorted(KNOWN_TOOLS))
+        raise _bad_rule(text, f"there is no tool {rule.tool}; tools are {known}")
+    plain = re.sub(r"\\.", "", text)
+    if plain.count("(") != plain.count(")"):
+        raise _bad_rule(text, "its brackets do not pair; put a backslash before one that is meant as it is")
+    return rule
+
+
+def _bad_rule(text: str, why: str) -> ConfigError:
+    return ConfigError(f"permission rule {text!r}: {why}", code="bad_value", details={"value": text})

@@ -147,8 +147,9 @@ def _written(words: list[str]) -> list[str]:
     """Return what the command may write, of the words that are no options."""
     program, arguments = words[0], words[1:]
     named = [word.removeprefix("of=") for word in arguments if not word.startswith("-")]
+    named += [word.partition("=")[2] for word in arguments if word.startswith("--") and "=" in word]
     if program in _COPIERS and not any(word.startswith(("-t", "--target")) for word in arguments):
-        return named[-1:]
+        return named[1:]  # all but the source: behind the target may stand a redirection or a comment
     in_place = any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in arguments)
     return named if program in _WRITERS | _COPIERS or (program in _EDITORS and in_place) else []
 

@@ -18,7 +18,7 @@ _START_UP_FILES = frozenset(
     ".bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout "
     ".gitconfig".split()
 )
-_SETTINGS_FOLDERS = frozenset("hooks agents commands skills rules plugins".split())
+_SETTINGS_FOLDERS = frozenset("hooks agents commands skills rules plugins teams tasks".split())
 _SETTINGS_FILE = re.compile(r"settings.*\.json")
 
 # Characters that are not control or format characters, and yet leave no mark on a screen.

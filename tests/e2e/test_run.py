@@ -161,6 +161,33 @@ def test_bypass_runs_commands_but_not_into_the_control_folders(shell: Shell) -> 
     assert not target.exists()
 
 
+def test_no_copy_of_the_control_folders_is_made_in_the_workspace(shell: Shell) -> None:
+    """Else an allowed `cp -r .claude` would carry rules of the agent's own into the real folders."""
+    script = [
+        {
+            "calls": [{"Write": {"file_path": ".claude/teams/t1/permissions/rules.json", "content": "{}"}}],
+            "expect": "error",
+        },
+        {"calls": [{"Bash": {"command": "cp notes .git/hooks/pre-commit 2>&1"}}], "expect": "error"},
+        {"say": "Done."},
+    ]
+    file = write_team(shell, [a_task("a", script)], permissions={"mode": "bypassPermissions"})
+
+    assert shell.swarm("run", file, "--json").code == 0
+    assert not (shell.cwd / "ws" / ".claude").exists()
+
+
+@pytest.mark.parametrize("rule", ["Wirte(a)", "Bash(rm:*))"])
+def test_a_misspelt_rule_is_refused(shell: Shell, rule: str) -> None:
+    """A deny rule that never matches protects nothing, and nobody would notice."""
+    file = write_team(shell, [a_task("a")], permissions={"mode": "acceptEdits", "deny": [rule]})
+
+    ended = shell.swarm("validate", file)
+
+    assert ended.code == 2
+    assert rule in ended.err
+
+
 def test_a_time_limit_ends_in_124(shell: Shell) -> None:
     """What was in hand is given back, and nothing goes on in the background."""
     script = [{"calls": [{"Bash": {"command": "sleep 600"}}]}, {"say": "Done."}]
