@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from swarm.core.identity import LEADER, USER
@@ -12,6 +14,7 @@ from swarm.storage import processes, syscalls
 from swarm.storage.creation import DOOMED, remove_tree, teams_lock
 from swarm.storage.layout import Layout, TeamLayout
 from swarm.storage.listing import is_native, is_plain, no_such_team
+from swarm.storage.lock import FileLock
 from swarm.storage.roster import find_roster
 
 if TYPE_CHECKING:
@@ -28,7 +31,19 @@ def delete(team: Team, *, force: bool) -> None:
         if not force:
             refuse_foreign(team.layout)
             _refuse_losing(team)
-        _remove(layout, team.layout)
+        with _undisturbed(team):
+            _remove(layout, team.layout)
+
+
+@contextmanager
+def _undisturbed(team: Team) -> Iterator[None]:
+    """Wait for whoever is writing a task: a late file would turn up in the next team of this name."""
+    lock_file = team.layout.lock("tasks")
+    if syscalls.find_stat(os.path.dirname(lock_file)) is None:
+        yield
+        return
+    with FileLock(lock_file, team.settings, team.clock, f"{USER}@{team.name}"):
+        yield
 
 
 def _exists(team: TeamLayout, *, force: bool) -> bool:

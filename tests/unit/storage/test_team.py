@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,10 @@ import pytest
 
 from swarm.core.agent import AgentRecord
 from swarm.core.task import NewTask
-from swarm.errors import ConfigError, NotFoundError, StateError, StorageIOError
+from swarm.errors import ConfigError, LockTimeoutError, NotFoundError, StateError, StorageIOError
 from swarm.settings import Settings
 from swarm.storage import processes, syscalls
+from swarm.storage.clock import SystemClock
 from swarm.storage.team import Team, create_team, default_team, delete_team, list_teams, open_team
 from swarm.testing.clock import FakeClock
 from tests.support.faults import FailAt, Recorder
@@ -313,4 +316,27 @@ def test_damaged_roster_does_not_let_a_team_be_deleted_by_accident(tmp_path: Pat
         delete(tmp_path)
     assert caught.value.code == "corrupt_state"
     delete(tmp_path, force=True)
+    assert list_teams(str(tmp_path)) == ()
+
+
+def test_a_team_is_not_deleted_under_somebody_who_writes_a_task(tmp_path: Path) -> None:
+    """A writer that was paused would put a file of the old team into the next one of the name."""
+    team = make(tmp_path)
+    held = (
+        "import fcntl, sys; file = open(sys.argv[1], 'r+b'); fcntl.flock(file, 2);"
+        "print(flush=True); sys.stdin.read()"
+    )
+    Path(team.layout.lock("tasks")).touch(mode=0o600)
+    with subprocess.Popen(
+        [sys.executable, "-c", held, team.layout.lock("tasks")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        with pytest.raises(LockTimeoutError):
+            delete_team(
+                str(tmp_path), "demo", force=True, settings=SETTINGS.scaled(0.02), clock=SystemClock()
+            )
+        assert open_team(str(tmp_path), "demo", SETTINGS, FakeClock()).name == "demo"
+        holder.communicate()
+    delete(tmp_path)
     assert list_teams(str(tmp_path)) == ()
