@@ -158,16 +158,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", type=Path)
     target = parser.parse_args().target
+    programs = Path(sys.executable).parent
     with tempfile.TemporaryDirectory(prefix="swarm-picture-") as home:
         environ = {
-            "PATH": os.environ["PATH"],
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
             "HOME": home,
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
             "COLUMNS": str(COLUMNS),
             "LINES": str(ROWS),
         }
-        frames = record([sys.executable, "-m", "swarm", "demo"], environ)
+        frames = record([str(programs / "swarm"), "demo"], environ)
     frames = thin([(at, tuple(row.replace(home, "~") for row in rows)) for at, rows in frames], 0.12)
     target.write_text(
         render(frames, "swarm demo: three teammates carry a refactor through a task graph"), encoding="utf-8"
