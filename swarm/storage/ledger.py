@@ -28,7 +28,15 @@ from swarm.storage.hands import Hands, Verdict
 from swarm.storage.journal import Journal, Replay
 from swarm.storage.layout import TeamLayout
 from swarm.storage.lock import FileLock
-from swarm.storage.mark import Mark, find_mark, is_of_this_boot, read_mark, write_mark
+from swarm.storage.mark import (
+    Mark,
+    find_mark,
+    is_of_this_boot,
+    parse_mark,
+    read_raw,
+    render_mark,
+    write_mark,
+)  # fmt: skip
 from swarm.storage.task_files import TaskFiles
 
 Answer = TypeVar("Answer", Body, Body | None, Body | Refusal)
@@ -202,27 +210,33 @@ class Ledger:
                 self.files.remove(task_id)
 
     def _write_mark(self) -> None:
-        table = self._journal.table
-        write_mark(self._lock.fd, self._lock.path, table.gen, table.seq)
+        write_mark(self._lock.fd, self._lock.path, self._journal.table.gen, self._journal.table.seq)
 
     def _take_over(self) -> None:
         """Begin where the last holder of the lock ended, whatever ended it."""
-        mark = read_mark(self._lock.fd, self._lock.path)
-        kept = self._refresh(mark)
+        raw = read_raw(self._lock.fd, self._lock.path)
+        kept = self._refresh(raw)
+        self._journal.cut_torn_tail()
+        if raw == self._full_mark():
+            return
+        mark = parse_mark(raw)
         if mark is not None and mark.gen != self._journal.table.gen:
             self._journal.forget()
             self._journal.refresh()
-        self._journal.cut_torn_tail()
-        table = self._journal.table
-        if mark is None or (mark.gen, mark.seq) != (table.gen, table.seq) or not mark.of_this_boot:
+            self._journal.cut_torn_tail()
+        if raw != self._full_mark():
             self._redo(mark, kept)
 
-    def _refresh(self, mark: Mark | None) -> str | None:
+    def _full_mark(self) -> bytes:
+        """Return the mark that says that every line is in all of its views."""
+        return render_mark(self._journal.table.gen, self._journal.table.seq)
+
+    def _refresh(self, raw_mark: bytes) -> str | None:
         """Read on; after a power loss cut the journal at its first bad line, and return the rest's name."""
         try:
             self._journal.refresh()
         except CorruptStateError:
-            if is_of_this_boot(mark):
+            if is_of_this_boot(parse_mark(raw_mark)):
                 raise
             stamp = format_time(self._clock.now()).replace(":", "")
             kept = f"{self._layout.journal.removesuffix('.jsonl')}.damaged-{stamp}"
