@@ -65,9 +65,10 @@ class Reader:
     def _fault(path: Path) -> str | None:
         try:
             data = path.read_bytes()
-            json.loads(data)
         except FileNotFoundError:
             return None
+        try:
+            json.loads(data)
         except ValueError as error:
             return f"{path.name}: {error}: {data[:80]!r}"
         return None
