@@ -9,7 +9,7 @@ from swarm.cli.render import local_time, paint, printable, printable_lines
 from swarm.cli.session import Io, acting_as, the_team
 from swarm.core.identity import USER
 from swarm.core.message import Message, may_send, parse_control
-from swarm.errors import ConfigError
+from swarm.errors import ConfigError, SwarmError
 
 if TYPE_CHECKING:
     from swarm.storage.mail import SendResult
@@ -39,7 +39,12 @@ def send(args: Mapping[str, Any], io: Io) -> int:
     text = io.source.read().removesuffix("\n") if args["text"] == "-" else args["text"]
     if not text.strip():
         raise ConfigError("the message is empty; give it a text", code="bad_value", details={"value": text})
-    results = deliver(the_team(args, io), sender, args["to"], text, summary=args["summary"])
+    team = the_team(args, io)
+    try:
+        results = deliver(team, sender, args["to"], text, summary=args["summary"], msg_id=args["msg_id"])
+    except SwarmError as error:
+        error.message += _how_to_repeat(error)
+        raise
     if io.json:
         io.print_json({"results": [_result_object(result) for result in results]})
     else:
@@ -104,9 +109,18 @@ def _result_object(result: SendResult) -> dict[str, Any]:
 def _print_results(results: Iterable[SendResult], io: Io) -> None:
     for result in results:
         if result.error:
-            io.note(f"not sent to {result.to}: {printable(result.error.message)}")
+            how = _how_to_repeat(result.error, f" to {result.to}")
+            io.note(f"not sent to {result.to}: {printable(result.error.message + how)}")
         else:
             io.print(f"sent to {result.to}{_reader(result.recipient)}")
+
+
+def _how_to_repeat(error: SwarmError, whom: str = "") -> str:
+    """Return what to do where nobody knows whether the message arrived."""
+    msg_id = error.details.get("msg_id")
+    if msg_id is None:
+        return ""
+    return f"; it may have arrived: send it again{whom} with --id {msg_id}, and it is there once"
 
 
 def _reader(state: str | None) -> str:

@@ -1,6 +1,8 @@
 """Sending and reading mail at the command line."""
 
+import errno
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from swarm.cli import follow
 from swarm.core.message import task_report
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
+from swarm.storage.syscalls import fault_hook
 from swarm.storage.team import Team, open_team
 from tests.unit.cli.conftest import Swarm
 from tests.unit.cli.steps import with_members
@@ -107,6 +110,47 @@ def test_one_full_inbox_does_not_stop_the_others(pair: Swarm, monkeypatch: pytes
     assert [result["to"] for result in results] == ["team-lead", "w1", "w2"]
     assert results[1]["error"]["code"] == "inbox_full"
     assert "not sent to w1: w1 has 64 MiB" in pair("send", "*", "hi").err
+
+
+def refused(call: str, path: str) -> Any:
+    """Return a hook that refuses this call on this file."""
+
+    def hook(name: str, at: str, size: int) -> None:
+        if (name, at) == (call, path):
+            raise OSError(errno.ENOSPC, "no space left")
+
+    return hook
+
+
+@pytest.mark.parametrize(("call", "file"), [("rename", "inboxes/w1.json"), ("append", "events.jsonl")])
+def test_a_send_that_failed_is_repeated_by_the_id_that_it_says(pair: Swarm, call: str, file: str) -> None:
+    """Before the write the message is not there, after it it is: whoever repeats need not know."""
+    with fault_hook(refused(call, f"{the_team().layout.team_dir}/{file}")):
+        ran = pair("send", "w1", "hi")
+    found = re.search(r"it may have arrived: send it again with --id (\S+), and it is there once\n", ran.err)
+    assert (ran.code, ran.out) == (4, "")
+    assert found is not None
+    assert pair("send", "w1", "hi", "--id", found[1]).lines == ["sent to w1 (not started yet)"]
+    assert pair("send", "w1", "hi", "--id", found[1]).code == 0
+
+    assert [m["msg_id"] for m in messages(pair, "w1")] == [found[1]]
+
+
+def test_programs_find_the_id_in_the_details(pair: Swarm) -> None:
+    with fault_hook(refused("rename", the_team().layout.inbox("w1"))):
+        error = pair("send", "w1", "hi", "--json").error()
+        star = pair("send", "*", "hi")
+        results = pair("send", "*", "hi", "--json").json()["results"]
+
+    assert pair("send", "w1", "hi", "--id", error["details"]["msg_id"]).code == 0
+    assert re.search(r"^not sent to w1: .* send it again to w1 with --id \S+, and", star.err)
+    assert results[1]["error"]["details"]["msg_id"]
+    assert [m["msg_id"] for m in messages(pair, "w1")] == [error["details"]["msg_id"]]
+
+
+def test_one_id_is_for_one_recipient(pair: Swarm) -> None:
+    assert pair("send", "*", "hi", "--id", "x", "--json").error()["code"] == "bad_value"
+    assert pair("send", "w1", "hi", "--id", "", "--json").error()["code"] == "bad_value"
 
 
 def test_reading_mail_leaves_it_unread(pair: Swarm) -> None:
