@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from swarm.cli.render import local_time, paint, printable, printable_lines
+from swarm.cli.render import count, local_time, paint, printable, printable_lines
 from swarm.cli.session import Io, acting_as, the_team
 from swarm.core.identity import USER
 from swarm.core.message import Message, may_send, parse_control
-from swarm.errors import ConfigError, SwarmError
+from swarm.errors import ConfigError, CorruptStateError, StateError, SwarmError
 
 if TYPE_CHECKING:
     from swarm.storage.mail import SendResult
@@ -65,18 +65,35 @@ def mail(args: Mapping[str, Any], io: Io) -> int:
         paths = [layout.inbox(name), layout.overflow(name), layout.history(name)]
         return follow(team, io, paths, _follower(team, name, io, everything=args["all"]))
     messages = _messages(team, name, everything=args["all"])
+    strays, aside = team.inbox(name).left_out()
     if io.json:
-        io.print_json({"agent": name, "messages": [_message_object(message) for message in messages]})
-    elif messages:
+        shown = {"agent": name, "messages": [_message_object(message) for message in messages]}
+        io.print_json(
+            shown | ({"strays": strays} if strays else {}) | ({"set_aside": aside} if aside else {})
+        )
+        return 0
+    if messages:
         _print_messages(messages, io)
     else:
         io.note(f"{name} has no mail" if args["all"] else f"{name} has no unread mail")
+    if strays:
+        io.note(f"not shown: {count(strays, 'item')} in {team.layout.inbox(name)}, no message")
+    if aside:
+        io.note(f"not shown: mail of {name} that was damaged, kept in {', '.join(aside)}")
     return 0
 
 
 def _messages(team: Team, name: str, *, everything: bool) -> tuple[Message, ...]:
     inbox = team.inbox(name)
-    waiting = inbox.peek()
+    try:
+        waiting = inbox.look()
+    except CorruptStateError as error:
+        raise StateError(
+            f"the mail of {name} cannot be read: {error.message}; swarm doctor --fix keeps it aside, "
+            "and so does the next message",
+            code=error.code,
+            details={"agent": name, **error.details},
+        ) from error
     if not everything:
         return waiting
     # History is read last: a message that is acknowledged in between is then seen twice, not missed.

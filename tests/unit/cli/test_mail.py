@@ -174,6 +174,56 @@ def test_all_mail_holds_what_was_read_before(pair: Swarm) -> None:
     assert pair("mail", "w1", "--all", "--unread").code == 2
 
 
+@pytest.mark.parametrize("content", ["[{", "", "{}", "null", "[" * 100_000])
+@pytest.mark.parametrize("words", [(), ("--all",), ("--follow",)])
+def test_mail_that_cannot_be_read_is_no_empty_inbox(
+    pair: Swarm, content: str, words: tuple[str, ...]
+) -> None:
+    """Looking leaves it where it is; who may change it, sets it aside."""
+    path = Path(the_team().layout.inbox("w1"))
+    path.write_text(content)
+    ran = pair("mail", "w1", *words)
+    error = pair("mail", "w1", *words, "--json").error()
+
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err.startswith(f"error: the mail of w1 cannot be read: {path} is damaged (")
+    assert ran.err.count("\n") == 1
+    assert (error["code"], error["details"]) == ("corrupt_state", {"agent": "w1", "path": str(path)})
+    assert path.read_text() == content
+
+
+def test_status_tells_of_mail_that_cannot_be_read(pair: Swarm) -> None:
+    path = Path(the_team().layout.inbox("w1"))
+    path.write_text("[{")
+
+    assert "its mail is damaged: see swarm mail w1" in pair("status").out
+    agents = {agent["name"]: agent for agent in pair("status", "--json").json()["agents"]}
+    assert "unread" not in agents["w1"]
+    assert agents["w2"]["unread"] == 0
+    assert path.read_text() == "[{"
+
+
+def test_mail_that_was_set_aside_is_named(pair: Swarm) -> None:
+    Path(the_team().layout.inbox("w1")).write_text('[{"from": "w2", "text": "half')
+    pair("send", "w1", "after that")
+    (aside,) = (path for path in Path(the_team().layout.inboxes_dir).iterdir() if ".damaged-" in path.name)
+    ran = pair("mail", "w1")
+
+    assert aside.read_text() == '[{"from": "w2", "text": "half'
+    assert ran.err == f"not shown: mail of w1 that was damaged, kept in {aside}\n"
+    assert "after that" in ran.out
+    assert pair("mail", "w1", "--json").json()["set_aside"] == [str(aside)]
+    assert "set_aside" not in pair("mail", "w2", "--json").json()
+
+
+def test_items_that_are_no_messages_are_counted(pair: Swarm) -> None:
+    path = Path(the_team().layout.inbox("w1"))
+    path.write_text('["x", {"from": "w2", "text": "hi"}, 1]')
+
+    assert f"not shown: 2 items in {path}, no message\n" in pair("mail", "w1").err
+    assert pair("mail", "w1", "--json").json()["strays"] == 2
+
+
 def test_mail_of_nobody_is_not_found(pair: Swarm) -> None:
     for name in ("nobody", "../../x", ""):
         assert pair("mail", name, "--json").error()["code"] == "no_such_agent"
