@@ -19,9 +19,11 @@ from swarm.storage.finding import Finding, keep_copy, set_aside, undisturbed, wh
 from swarm.storage.health_folders import held_lock, renew_lock, write_mark_again
 from swarm.storage.journal import Journal
 from swarm.storage.ledger import Ledger
+from swarm.storage.mark import find_mark
 from swarm.storage.task_files import TaskFiles
 from swarm.storage.team import Team
 
+CUT_JOURNAL = "cut_journal"
 _KNOWN = re.compile(
     r"[1-9][0-9]*\.json|\.highwatermark|\.journal\.jsonl(\.new)?|\.journal\.damaged-.*|\..+\.[0-9]+\.tmp|.*\.lock",
     re.ASCII,
@@ -73,6 +75,16 @@ def _task_list(team: Team) -> Iterator[Finding]:
         return
     finally:
         journal.close()
+    mark = find_mark(team.layout.lock("tasks"))
+    if mark is not None and mark.of_this_boot and mark.seq > journal.table.seq:
+        yield Finding(
+            kind=CUT_JOURNAL,
+            path=path,
+            what=f"it ends with line {journal.table.seq}, and had line {mark.seq}",
+            remedy="what the task files know beyond it is taken over, and it goes on with higher numbers",
+            mend=partial(write_mark_again, team),
+        )
+        return
     yield from _files(team, journal.table)
     yield from _counter(team)
     yield from _links(team, journal.table)

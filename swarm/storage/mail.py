@@ -9,7 +9,7 @@ from swarm.core.agent import derive_state
 from swarm.core.message import Message
 from swarm.core.roster import Roster
 from swarm.core.times import format_time, parse_time
-from swarm.errors import ConfigError, NotFoundError, SwarmError
+from swarm.errors import ConfigError, CorruptStateError, NotFoundError, SwarmError
 from swarm.storage import processes
 from swarm.values import Value
 
@@ -95,20 +95,21 @@ def _deliver(team: Team, message: Message, *, retry: bool) -> SendResult:
         team.events.emit(
             "mail_sent", message.sender, to=message.to, msg_id=message.msg_id, summary=message.summary
         )
+        recipient = _state_of(team, message.to)
     except SwarmError as error:
         if error.code != "inbox_full":  # then it is known that it did not arrive
             error.details |= {"to": message.to, "msg_id": message.msg_id}
         raise
-    return SendResult(to=message.to, msg_id=message.msg_id, recipient=_state_of(team, message.to))
+    return SendResult(to=message.to, msg_id=message.msg_id, recipient=recipient)
 
 
 def _state_of(team: Team, name: str) -> str | None:
-    """Return the recipient's state; nothing that is wrong with its record undoes what was delivered."""
+    """Return the recipient's state; a damaged record does not undo what was delivered."""
     try:
         record = team.agents.load(name)
         if record is None:
             return None
         age = None if record.heartbeat is None else team.clock.now() - parse_time(record.heartbeat)
-    except (SwarmError, ValueError):
+    except (CorruptStateError, ValueError):
         return "unknown"
     return derive_state(record, processes.liveness(record), age, team.settings.stalled_after_seconds)

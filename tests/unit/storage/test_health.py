@@ -120,6 +120,10 @@ def link_to_nowhere(team: Team) -> None:
     os.symlink("/nowhere", team.layout.tasks_link)
 
 
+def keep_lines(path: str, number: int) -> None:
+    Path(path).write_bytes(b"".join(Path(path).read_bytes().splitlines(keepends=True)[:number]))
+
+
 def folder_for(path: str) -> None:
     os.unlink(path)
     os.mkdir(path, 0o700)
@@ -169,6 +173,8 @@ PLANTS: dict[str, Callable[[Team], object]] = {
     ),
     "damaged_journal": lambda team: scratch(team.layout.journal, 5),
     "damaged_journal: the first line": lambda team: scratch(team.layout.journal, 0),
+    "cut_journal": lambda team: keep_lines(team.layout.journal, 4),
+    "cut_journal: emptied": lambda team: keep_lines(team.layout.journal, 0),
     "damaged_counter": lambda team: write(team.layout.highwatermark, "many"),
     "one_sided_link": link_blocks,
     "one_sided_link: more": lambda team: link_blocks(team, "2", "3"),
@@ -212,7 +218,10 @@ def test_a_fault_is_found_left_alone_and_mended(name: str, tmp_path: Path) -> No
     outcomes = mend(lambda: examine(team))
     assert [o for o in outcomes if not o.fixed] == []
     assert examine(team) == ()
-    if kind != "damaged_journal":  # of lines that were lost there are events, whose numbers come again
+    if kind not in {
+        "damaged_journal",
+        "cut_journal",
+    }:  # of lines that were lost there are events, whose numbers come again
         check_tasks(reopened(team))
 
 
