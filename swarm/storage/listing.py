@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from swarm.core.roster import Roster
-from swarm.errors import ConfigError, CorruptStateError, NotFoundError
+from swarm.errors import ConfigError, NotFoundError, StateError
 from swarm.storage import syscalls
 from swarm.storage.layout import Layout, TeamLayout
 from swarm.storage.roster import find_roster
@@ -34,7 +34,9 @@ def list_teams(root: str) -> tuple[TeamListing, ...]:
 def _listing(team: TeamLayout) -> TeamListing | None:
     try:
         roster = find_roster(team.config)
-    except CorruptStateError as error:
+    except StateError as error:
+        if isinstance(error.__cause__, NotADirectoryError):  # a file of somebody's beside the teams
+            return None
         return TeamListing(name=team.team, native=False, problem=str(error))
     if roster is None:
         return None
