@@ -183,3 +183,20 @@ def test_people_get_a_sentence_for_each_change(demo: Swarm) -> None:
         "task 2 is pending again\n",
         "task 2 edited\n",
     ]
+
+
+@pytest.mark.parametrize("command", ["", " \t", "# nothing"])
+def test_an_empty_check_is_refused_and_nothing_is_changed(demo: Swarm, command: str) -> None:
+    add(demo, "first")
+    add(demo, "second")
+    before = shown(demo, "2")
+    refused = demo("task", "add", "third", "--verify", command, "--json")
+    edited = demo("task", "edit", "2", "--add-blocked-by", "1", "--verify", "true", "--verify", command)
+
+    assert (refused.code, refused.error()["code"]) == (2, "bad_value")
+    assert (edited.code, edited.err) == (
+        2,
+        "error: an empty command verifies nothing; give a command, or leave it out\n",
+    )
+    assert shown(demo, "2") == before
+    assert len(demo("task", "list", "--json").json()["tasks"]) == 2

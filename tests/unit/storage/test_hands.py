@@ -578,3 +578,15 @@ def test_blocker_completed_by_hand_lets_the_next_claim_through(team: Team, store
     by_hand(team, "1", {"status": "completed"})
     assert claim_task(team, "w1").id == "2"
     check_tasks(team)
+
+
+def test_check_that_runs_nothing_is_put_back(team: Team, store: TaskStore) -> None:
+    """A command would have refused it, and the task would count as verified."""
+    task_id = add(store)
+    by_hand(team, task_id, lambda obj: obj["metadata"]["swarm"].update(verify=[""]))
+    assert swept(store) == [(task_id, "put_back")]
+    assert reverted(team)[0].data["fields"] == "verify"
+    make_by_hand(team, "7", metadata={"swarm": {"verify": ["true", "#"]}})
+    assert swept(store) == [("7", "adopted")]
+    assert store.get_task("7").verify == ("true",)
+    check_tasks(team)
