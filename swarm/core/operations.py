@@ -12,6 +12,7 @@ from typing import Any
 
 from swarm.core.changes import Body, create, delete, edit, link, refusal, unlink
 from swarm.core.fields import EMPTY, present
+from swarm.core.identity import other_spelling
 from swarm.core.table import TaskTable
 from swarm.core.task import Task, TaskResult, may_move, render_result
 from swarm.errors import TaskError
@@ -22,6 +23,7 @@ __all__ = [
     "end_attempt", "fail", "free_dead", "link", "release", "retry", "stamp", "unfit", "unlink",
 ]  # fmt: skip
 
+_BY_HAND = ".cli"
 PARKED = "parked"
 """How the reason of a task begins that failed because it was tried too often."""
 
@@ -43,6 +45,9 @@ def claim(
     table: TaskTable, name: str, role: str | None, run_id: str, task_id: str | None = None
 ) -> Body | Refusal:
     """Decide which task an agent gets: this one, else the lowest that it may take. One at a time."""
+    misspelt = _misspelt(table, name) if run_id.endswith(_BY_HAND) else None
+    if misspelt is not None:
+        return misspelt
     if task_id is not None:
         refused = _refused_by(table, name, role, table.get(task_id))
         return refused or _claimed(name, run_id, task_id)
@@ -142,6 +147,15 @@ def current_token(table: TaskTable, task_id: str, name: str) -> str:
 
 def _claimed(name: str, run_id: str, task_id: str) -> Body:
     return {"op": "claim", "by": name, "id": task_id, "run": run_id}
+
+
+def _misspelt(table: TaskTable, name: str) -> Refusal | None:
+    """Refuse a name that nobody has given out, and that somebody at work has in another case."""
+    spelling = other_spelling(name, filter(None, (task.owner for task in table.in_progress())))
+    if spelling is None:
+        return None
+    message = f"there is no {name}, but {spelling}, who is at work; write it like that"
+    return Refusal(code="bad_name", message=message, details={"value": name, "suggestion": spelling})
 
 
 def _busy(table: TaskTable, name: str) -> Refusal | None:
