@@ -91,11 +91,11 @@ def _with_earlier(task: Task, reason: str) -> str:
     return earlier if reason in earlier else f"{earlier}; attempt {task.attempts + 1}: {reason}"
 
 
-def release(table: TaskTable, task_id: str, token: str, reason: str) -> Body:
-    """Give a task back; it stays assigned to the agent that it was meant for."""
+def release(table: TaskTable, task_id: str, token: str, reason: str, *, to_nobody: bool = False) -> Body:
+    """Give a task back to the agent that it was meant for, or to nobody when that is not there."""
     task = table.get(task_id)
     _check_held(task, token)
-    return _free(task, reason, owner=_meant_for(task))
+    return _free(task, reason, owner=None if to_nobody else _meant_for(task))
 
 
 def free_dead(table: TaskTable, task_id: str, run_id: str, reason: str, crashes_max: int) -> Body | None:
@@ -122,8 +122,11 @@ def cancel(table: TaskTable, task_id: str, reason: str) -> Body | None:
     return _done(task, "cancelled", reason=_sentence(reason))
 
 
-def retry(table: TaskTable, task_id: str) -> Body | None:
-    """Decide that a failed or cancelled task starts anew: no attempts, no claim, no reason."""
+def retry(table: TaskTable, task_id: str, *, to_nobody: bool = False) -> Body | None:
+    """Decide that a failed or cancelled task starts anew: no attempts, no claim, no reason.
+
+    The owner is as after a release.
+    """
     task = table.get(task_id)
     if task.status == "pending":
         return None
@@ -131,7 +134,8 @@ def retry(table: TaskTable, task_id: str) -> Body | None:
         raise refusal("in_progress", f"{task.owner} works on task {task_id} now; nothing to retry", task)
     if not may_move(task.status, "pending"):
         raise _finished(task)
-    body = _free(task, "retry", owner=_meant_for(task), attempts=0, crashes=0)
+    owner = None if to_nobody else _meant_for(task)
+    body = _free(task, "retry", owner=owner, attempts=0, crashes=0)
     body.pop("token", None)
     return body
 
