@@ -153,6 +153,7 @@ class Inbox:
 
     def _move(self, ids: frozenset[str]) -> list[Message]:
         """Do the acknowledgement: history first, then the array, then the overflow."""
+        self._files.remove_drafts()
         in_array, strays = split_array(self._load_array())
         overflow = self._files.load_overflow()
         waiting = _once(in_array + overflow)

@@ -31,6 +31,10 @@ class InboxFiles:
         self.overflow_path = layout.overflow(name)
         self.history_path = layout.history(name)
 
+    def remove_drafts(self) -> None:
+        """Remove what a sender or owner that was killed left beside the array."""
+        files.remove_drafts(self.array_path, self.overflow_path)
+
     def load_array(self) -> list[Any]:
         """Return the array as parsed; CorruptStateError when the file holds no array."""
         found = files.find_json(self.array_path)
