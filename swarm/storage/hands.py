@@ -112,7 +112,7 @@ class Hands:
             return [Verdict(task=task_id, what="damaged", reason=str(damage))]
         if found is None:
             return []
-        if int(task_id) < table.next_id and 0 < found.seq <= last:
+        if is_left_over(table, found, last):
             self._files.remove(task_id)
             return [Verdict(task=task_id, what="removed")]
         waiting[task_id] = found
@@ -184,6 +184,14 @@ class Hands:
             return journal.replay(0).version(task.id, found.seq) or guessed_base(task, found)
         finally:
             journal.close()
+
+
+def is_left_over(table: TaskTable, found: Task, last: int) -> bool:
+    """Tell whether a file whose task is not there is one of ours that a deletion left, or a late writer.
+
+    `last` is the line up to which the journal is known to be whole.
+    """
+    return int(found.id) < table.next_id and 0 < found.seq <= last
 
 
 def _next_of(waiting: dict[str, Task]) -> list[str]:

@@ -22,7 +22,7 @@ from swarm.storage.finding import Finding, undisturbed
 from swarm.storage.health_agents import examine_agents, examine_secrets
 from swarm.storage.health_folders import examine_folders, examine_leftovers, examine_locks, held_lock
 from swarm.storage.health_lines import examine_lines, examine_mail
-from swarm.storage.health_tasks import CUT_JOURNAL, examine_tasks
+from swarm.storage.health_tasks import examine_tasks
 from swarm.storage.layout import Layout
 from swarm.storage.listing import is_plain, list_teams
 from swarm.storage.team import Team
@@ -46,7 +46,7 @@ def examine_team(team: Team, end_tools: EndTools) -> tuple[Finding, ...]:
     rest: tuple[Callable[[Team], Iterator[Finding]], ...]
     rest = (examine_secrets, examine_mail, examine_lines, examine_leftovers)
     if not any(
-        finding.kind == CUT_JOURNAL for finding in found
+        finding.kind == "cut_journal" for finding in found
     ):  # whose table nobody reads without mending it
         rest = (partial(examine_agents, end_tools=end_tools), *rest)
     found += [finding for part in rest for finding in _guarded(team, part)]
