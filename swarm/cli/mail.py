@@ -9,7 +9,7 @@ from swarm.cli.render import count, local_time, paint, printable, printable_line
 from swarm.cli.session import Io, acting_as, the_team
 from swarm.core.identity import USER
 from swarm.core.message import Message, may_send, parse_control
-from swarm.errors import ConfigError, CorruptStateError, StateError, SwarmError
+from swarm.errors import ConfigError, CorruptStateError, NotFoundError, StateError, SwarmError
 
 if TYPE_CHECKING:
     from swarm.storage.mail import SendResult
@@ -35,11 +35,11 @@ def send(args: Mapping[str, Any], io: Io) -> int:
     """Deliver one message, or one to each with `*`; the exit code is that of the first that failed."""
     from swarm.storage.mail import send as deliver
 
-    sender = acting_as(args, io) or USER
     text = io.source.read().removesuffix("\n") if args["text"] == "-" else args["text"]
     if not text.strip():
         raise ConfigError("the message is empty; give it a text", code="bad_value", details={"value": text})
     team = the_team(args, io)
+    sender = _sender(acting_as(args, io) or USER, team)
     try:
         results = deliver(team, sender, args["to"], text, summary=args["summary"], msg_id=args["msg_id"])
     except SwarmError as error:
@@ -50,6 +50,28 @@ def send(args: Mapping[str, Any], io: Io) -> int:
     else:
         _print_results(results, io)
     return next((result.error.exit_code for result in results if result.error), 0)
+
+
+def _sender(name: str, team: Team) -> str:
+    """Return a name that mail may come from: a member's, or the person's; nobody else could be answered.
+
+    Raises:
+        ConfigError: a member's name in another case (bad_name).
+        NotFoundError: no member (no_such_agent).
+
+    """
+    if name == USER:
+        return name
+    roster = team.roster.load()
+    roster.check_spelling(name)
+    if roster.find(name) is None:
+        known = ", ".join(roster.names())
+        raise NotFoundError(
+            f"no agent {name} in team {team.name}; it has {known}, and a person sends without --as",
+            code="no_such_agent",
+            details={"value": name, "valid": list(roster.names())},
+        )
+    return name
 
 
 def mail(args: Mapping[str, Any], io: Io) -> int:

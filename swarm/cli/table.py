@@ -305,6 +305,7 @@ _TALK_VERBS = (
             _place("text", "The message; - reads it from stdin."),
         ),
         options=(AS, _text("summary", "The message in a few words, for lists."), MSG_ID, JSON),
+        detail="It comes from the member that --as names, and from a person as `user`.",
         fast=True,
     ),
     Verb(

@@ -59,6 +59,31 @@ def test_the_sender_is_the_agent_or_the_person(pair: Swarm) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "code", "exit_code"),
+    [("w3", "no_such_agent", 3), ("W1", "bad_name", 2), ("runtime", "bad_name", 2), ("a b", "bad_name", 2)],
+)
+def test_mail_comes_from_members_and_from_the_person(
+    pair: Swarm, name: str, code: str, exit_code: int
+) -> None:
+    """Whoever gets it could not answer, and might take it for somebody's whom nobody knows."""
+    for environ in ({}, {"SWARM_AGENT": name}):
+        words = () if environ else ("--as", name)
+        ran = pair("send", "w2", "hi", *words, "--json", **environ)
+        assert (ran.code, ran.error()["code"]) == (exit_code, code)
+    assert messages(pair, "w2") == []
+    assert pair("send", "w2", "hi", "--as", "user").code == 0
+
+
+def test_mail_that_another_client_left_in_any_name_is_read(pair: Swarm) -> None:
+    path = Path(the_team().layout.inbox("w1"))
+    path.write_text('[{"from": "stranger", "text": "hello"}, {"from": "W2", "text": "again"}]')
+
+    assert [m["from"] for m in messages(pair, "w1")] == ["stranger", "W2"]
+    pair("send", "w1", "third")
+    assert [m["text"] for m in messages(pair, "w1")] == ["hello", "again", "third"]
+
+
 def test_a_dash_reads_the_message_from_stdin(pair: Swarm) -> None:
     pair("send", "w1", "-", stdin="long\ntext\n")
 
