@@ -14,6 +14,7 @@ from swarm.core.identity import RUNTIME, RunId, is_later_life, parse_run_id
 from swarm.core.task import Task
 from swarm.errors import CorruptStateError
 from swarm.storage import processes
+from swarm.storage.assignments import tell_if_missing
 from swarm.storage.team import Team
 from swarm.values import Value
 
@@ -106,6 +107,7 @@ def _free(team: Team, dead: DeadLife, by: str) -> Iterator[Freed]:
     for task_id in store.table().in_progress_of(dead.record.name):
         task = store.free_dead(task_id, run_id, dead.reason)
         if task is not None:
+            tell_if_missing(team, task, dead=None if dead.replaced else dead.record.name)
             yield Freed(task=task, run_id=run_id, reason=dead.reason)
 
 

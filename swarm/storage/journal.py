@@ -128,10 +128,10 @@ class Journal:
         self._offset += len(raw)
         self._size = self._offset
 
-    def draft_rewrite(self, *, sync: bool) -> str:
+    def draft(self, content: bytes, *, sync: bool) -> str:
         """Write beside the journal what shall take its place, and return where. Only under the lock."""
         draft = f"{self._path}.new"
-        files.write_draft(draft, self.snapshot(), sync=sync)
+        files.write_draft(draft, content, sync=sync)
         return draft
 
     def snapshot(self) -> bytes:
@@ -226,6 +226,8 @@ class Journal:
                 self._apply(raw, replay)
             self._snaps = max(0, self._snaps - 1)
             self._offset += len(raw)
+        if self._snaps:
+            raise CorruptStateError(self._path, f"its snapshot is cut at byte {self._offset}")
 
     def _apply(self, raw: bytes, replay: Replay | None) -> None:
         try:

@@ -120,6 +120,19 @@ def link_to_nowhere(team: Team) -> None:
     os.symlink("/nowhere", team.layout.tasks_link)
 
 
+def come_back(team: Team, task_id: str) -> None:
+    """Delete a task, and write its file again as a writer does that was stopped meanwhile."""
+    path = Path(team.layout.task(task_id))
+    old = path.read_bytes()
+    team.tasks("user").delete(task_id)
+    path.write_bytes(old)
+    path.chmod(0o600)
+
+
+def keep_lines(path: str, number: int) -> None:
+    Path(path).write_bytes(b"".join(Path(path).read_bytes().splitlines(keepends=True)[:number]))
+
+
 def folder_for(path: str) -> None:
     os.unlink(path)
     os.mkdir(path, 0o700)
@@ -149,6 +162,7 @@ PLANTS: dict[str, Callable[[Team], object]] = {
     "damaged_lock: a folder": lambda team: folder_for(team.layout.lock("roster")),
     "stale_lock": lambda team: write(f"{team.layout.inbox('w1')}.lock", ""),
     "odd_file": lambda team: write(f"{team.layout.tasks_dir}/notes.txt", "mine"),
+    "odd_file: no id": lambda team: write(f"{team.layout.tasks_dir}/1234567890.json", "{}"),
     "odd_file: a folder": lambda team: folder_for(team.layout.task("5")),
     "torn_tail": lambda team: append(team.layout.journal, '{"seq":'),
     "torn_tail: events": lambda team: append(team.layout.events, '{"time":'),
@@ -164,11 +178,14 @@ PLANTS: dict[str, Callable[[Team], object]] = {
     "edited_task_file: links": lambda team: edited(team, "1", blocks=[]),
     "edited_task_file: not ours": lambda team: edited(team, "4", metadata={}),
     "unknown_task_file": lambda team: write(team.layout.task("99"), "no task"),
+    "unknown_task_file: deleted": lambda team: come_back(team, "5"),
     "unknown_task_file: new": lambda team: write(
         team.layout.task("99"), json.dumps({"id": "99", "subject": "theirs", "status": "pending"})
     ),
     "damaged_journal": lambda team: scratch(team.layout.journal, 5),
     "damaged_journal: the first line": lambda team: scratch(team.layout.journal, 0),
+    "cut_journal": lambda team: keep_lines(team.layout.journal, 4),
+    "cut_journal: emptied": lambda team: keep_lines(team.layout.journal, 0),
     "damaged_counter": lambda team: write(team.layout.highwatermark, "many"),
     "one_sided_link": link_blocks,
     "one_sided_link: more": lambda team: link_blocks(team, "2", "3"),
@@ -212,11 +229,17 @@ def test_a_fault_is_found_left_alone_and_mended(name: str, tmp_path: Path) -> No
     outcomes = mend(lambda: examine(team))
     assert [o for o in outcomes if not o.fixed] == []
     assert examine(team) == ()
-    if kind != "damaged_journal":  # of lines that were lost there are events, whose numbers come again
+    if kind not in {
+        "damaged_journal",
+        "cut_journal",
+    }:  # of lines that were lost there are events, whose numbers come again
         check_tasks(reopened(team))
 
 
-CHANGES_TASKS = ("dead", "stale", "one_sided", "edited", "unknown_task_file: new")
+CHANGES_TASKS = (
+    *("dead", "stale", "one_sided", "edited"),
+    *("unknown_task_file: new", "unknown_task_file: deleted"),
+)
 
 
 @pytest.mark.parametrize("name", [name for name in PLANTS if not name.startswith(CHANGES_TASKS)])
@@ -241,6 +264,7 @@ KEPT = {
     "odd_file": "mine",
     "missing_folder: a file": "",
     "damaged_task_file: no task": "[1]",
+    "unknown_task_file": "no task",
     "damaged_record": "{",
     "torn_tail": '{"seq":',
     "torn_tail: events": '{"time":',
@@ -257,6 +281,44 @@ def test_what_was_damaged_is_kept_aside(name: str, tmp_path: Path) -> None:
 
     kept = [p.read_text() for p in Path(team.layout.team_dir, "set-aside").iterdir()]
     assert kept == [KEPT[name]]
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "remedy"),
+    [
+        ("unknown_task_file: new", "another hand has added task 99", "it is taken over as a new task"),
+        ("unknown_task_file: deleted", "task 5 was deleted", "it is removed, and a copy is kept aside"),
+    ],
+)
+def test_a_file_that_the_journal_does_not_know_becomes_what_the_store_makes_of_it(
+    name: str, what: str, remedy: str, tmp_path: Path
+) -> None:
+    """The doctor has no rules of its own: what it says is what a sweep does, too."""
+    fixed, swept = sound_team(tmp_path / "fixed"), sound_team(tmp_path / "swept")
+    for team in (fixed, swept):
+        PLANTS[name](team)
+    (finding,) = examine(fixed)
+    assert (finding.what, finding.remedy) == (what, remedy)
+
+    mend(lambda: examine(fixed))
+    swept.tasks("user").sweep()
+    assert held_by(reopened(fixed)) == held_by(reopened(swept))
+    assert sorted(os.listdir(fixed.layout.tasks_dir)) == sorted(os.listdir(swept.layout.tasks_dir))
+    assert examine(swept) == ()
+
+
+def test_a_file_that_is_no_task_is_left_to_its_writer_unless_the_doctor_is_asked(tmp_path: Path) -> None:
+    """It may be half-written. One that has become a task meanwhile is taken over."""
+    team = sound_team(tmp_path)
+    PLANTS["unknown_task_file"](team)
+    (finding,) = examine(team)
+    assert finding.what.startswith("it is no task: ")
+    team.tasks("user").sweep()
+    assert Path(team.layout.task("99")).read_text() == "no task"
+    PLANTS["unknown_task_file: new"](team)
+    assert finding.mend is not None
+    finding.mend()
+    assert team.tasks("user").get_task("99").subject == "theirs"
 
 
 def test_a_dead_claim_is_given_back_after_its_commands_are_ended(tmp_path: Path) -> None:

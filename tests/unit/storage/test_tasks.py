@@ -375,10 +375,14 @@ def test_journal_of_another_generation_is_read_anew(team: Team, store: TaskStore
 
 
 def test_journal_that_was_cut_is_read_anew(team: Team, store: TaskStore) -> None:
-    """Somebody put an older copy back."""
-    add(store, "first", "second")
+    """Somebody put an older copy back, with the lock file of its time."""
+    add(store, "first")
+    mark = Path(team.layout.lock("tasks")).read_bytes()
+    add(store, "second")
     path = Path(team.layout.journal)
     path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
+    Path(team.layout.lock("tasks")).write_bytes(mark)
+    Path(team.layout.task("2")).unlink()
     assert [task.id for task in store.table().tasks()] == ["1"]
 
 
