@@ -75,6 +75,19 @@ def find_dead_life(team: Team, task: Task) -> DeadLife | None:
     return _judge(team, task.claim.run_id, task.claim.at)
 
 
+def is_outlived(team: Team, run_id: str) -> bool:
+    """Tell whether a life has no say in this team (any more): it has ended, or was never one of it.
+
+    What it left running may go on, and find a team of the same name that another run has made. A damaged
+    record proves nothing.
+    """
+    try:
+        record = team.agents.load(parse_run_id(run_id).agent)
+    except CorruptStateError:
+        return False
+    return record is None or record.run_id != run_id or record.state == "stopped"
+
+
 def free_dead_claims(team: Team, end_tools: EndTools, by: str = RUNTIME) -> tuple[Freed, ...]:
     """Free every claim of a life that is over, in the name of `by`. Safe beside others that do the same.
 
