@@ -148,6 +148,20 @@ def find_stat(path: str) -> os.stat_result | None:
     return _find("stat", path, os.stat, path)
 
 
+def find_stat_anew(path: str) -> os.stat_result | None:
+    """Return what `find_stat` does, as it is now on a network mount, too; None when there is nothing.
+
+    For up to a minute such a mount believes what it knows of a path. Opening a file makes it ask.
+    """
+    fd = find_file(path, os.O_RDONLY)
+    if fd is None:
+        return None
+    try:
+        return stat_file(fd, path)
+    finally:
+        close(fd)
+
+
 def rename(old: str, new: str) -> None:
     _call("rename", new, os.rename, old, new)
 
