@@ -16,7 +16,7 @@ from swarm.core.operations import Refusal
 from swarm.core.task import Task
 from swarm.core.times import format_time
 from swarm.errors import StateError, SwarmError
-from swarm.storage import syscalls
+from swarm.storage import network
 from swarm.storage.dead import find_dead_lives, free_dead_claims, is_due
 from swarm.storage.mail import send
 from swarm.workspace.leftovers import end_leftovers
@@ -228,5 +228,5 @@ class Teammate:
 
 
 def _state_of(path: str) -> tuple[int, int, int] | None:
-    found = syscalls.find_stat_anew(path)
+    found = network.find_stat_anew(path)
     return None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)

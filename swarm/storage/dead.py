@@ -13,7 +13,7 @@ from swarm.core.agent import AgentRecord
 from swarm.core.identity import RUNTIME, RunId, is_later_life, parse_run_id
 from swarm.core.task import Task
 from swarm.errors import CorruptStateError
-from swarm.storage import processes
+from swarm.storage import network, processes
 from swarm.storage.team import Team
 from swarm.values import Value
 
@@ -82,7 +82,8 @@ def is_outlived(team: Team, run_id: str) -> bool:
     record proves nothing.
     """
     try:
-        record = team.agents.load(parse_run_id(run_id).agent)
+        name = parse_run_id(run_id).agent
+        record = network.look_again(lambda: team.agents.load(name))
     except CorruptStateError:
         return False
     return record is None or record.run_id != run_id or record.state == "stopped"

@@ -209,6 +209,10 @@ class Ledger:
         """Begin where the last holder of the lock ended, whatever ended it."""
         mark = read_mark(self._lock.fd, self._lock.path)
         kept = self._refresh(mark)
+        table = self._journal.table
+        if mark is None or (mark.gen, mark.seq) != (table.gen, table.seq):
+            self._journal.change_mark()  # makes a network mount ask what another host has written
+            self._refresh(mark)
         if mark is not None and mark.gen != self._journal.table.gen:
             self._journal.forget()
             self._journal.refresh()

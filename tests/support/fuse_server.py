@@ -37,7 +37,7 @@ class Server:
         self._kept = divmod(round(attributes_kept * 1e9), 10**9)
         self._paths = {_ROOT: self._top}
         self._inodes = {_ROOT: os.stat(self._top).st_ino}
-        self._nodes: dict[int, int] = {}
+        self._nodes: dict[tuple[int, str], int] = {}  # the number alone may be used again
         self._open: dict[int, list[int]] = {}
         self._hidden = 0
 
@@ -89,7 +89,7 @@ class Server:
 
     def _entry(self, path: str) -> bytes:
         state = os.lstat(path)
-        node = self._nodes.setdefault(state.st_ino, len(self._paths) + 1)
+        node = self._nodes.setdefault((state.st_ino, path), len(self._paths) + 1)
         self._paths[node], self._inodes[node] = path, state.st_ino
         return wire.entry(node, state, self._kept)
 
@@ -99,16 +99,21 @@ class Server:
             state = os.lstat(path)
         except FileNotFoundError:
             return False
-        node = self._nodes.get(state.st_ino, 0)
+        node = self._nodes.get((state.st_ino, path), 0)
         if not self._open.get(node):
-            if state.st_nlink == 1:
-                self._nodes.pop(state.st_ino, None)  # the number may be used again
+            self._nodes.pop((state.st_ino, path), None)
             return False
         self._hidden += 1
         hidden = f"{os.path.dirname(path)}/.nfs{self._hidden:08d}"
         os.rename(path, hidden)
-        self._paths[node] = hidden
+        self._move(node, hidden)
         return True
+
+    def _move(self, node: int, path: str) -> None:
+        inode = self._inodes[node]
+        self._nodes.pop((inode, self._paths[node]), None)
+        self._paths[node] = path
+        self._nodes[inode, path] = node
 
     # Operations
 
@@ -158,7 +163,7 @@ class Server:
         path = self._below(node, body)
         inode = os.lstat(path).st_ino
         os.rmdir(path)
-        self._nodes.pop(inode, None)
+        self._nodes.pop((inode, path), None)
         return b""
 
     def rename(self, node: int, body: bytes, skip: int = 8) -> bytes:
@@ -167,9 +172,9 @@ class Server:
         old, new = self._below(node, old_name), self._below(folder, new_name)
         self._put_aside(new)
         os.rename(old, new)
-        for known, path in self._paths.items():
+        for known, path in list(self._paths.items()):
             if path == old or path.startswith(f"{old}/"):
-                self._paths[known] = new + path[len(old) :]
+                self._move(known, new + path[len(old) :])
         return b""
 
     def rename2(self, node: int, body: bytes) -> bytes:
@@ -194,7 +199,7 @@ class Server:
         path = self._below(node, body[16:])
         handle = os.open(path, flags | os.O_CREAT, mode & 0o7777)
         entry = self._entry(path)
-        return entry + self._opened(self._nodes[os.fstat(handle).st_ino], handle)
+        return entry + self._opened(self._nodes[os.fstat(handle).st_ino, path], handle)
 
     def _opened(self, node: int, handle: int) -> bytes:
         self._open.setdefault(node, []).append(handle)
@@ -217,7 +222,7 @@ class Server:
         if not self._open[node] and os.path.basename(hidden).startswith(".nfs"):
             with suppress(FileNotFoundError):
                 os.unlink(hidden)
-            self._nodes.pop(self._inodes[node], None)
+            self._nodes.pop((self._inodes[node], hidden), None)
         return b""
 
     def opendir(self, node: int, body: bytes) -> bytes:
@@ -231,9 +236,6 @@ class Server:
 
     def nothing(self, node: int, body: bytes) -> bytes:
         return b""
-
-    def statfs(self, node: int, body: bytes) -> bytes:
-        return wire.free_space()
 
     def lock(self, node: int, body: bytes) -> bytes:
         if self._locks != FORWARDED:
@@ -265,7 +267,6 @@ _OPERATIONS: dict[int, Callable[[Server, int, bytes], bytes]] = {
     14: Server.open,
     15: Server.read,
     16: Server.write,
-    17: Server.statfs,
     18: Server.release,
     20: Server.nothing,
     25: Server.nothing,

@@ -44,10 +44,6 @@ def opened(handle: int, flags: int) -> bytes:
     return struct.pack("<QII", handle, flags, 0)
 
 
-def free_space() -> bytes:
-    return struct.pack("<QQQQQIIII24x", 1 << 20, 1 << 19, 1 << 19, 1 << 20, 1 << 19, 4096, 255, 4096, 0)
-
-
 def _attributes(state: os.stat_result) -> bytes:
     times = state.st_atime_ns, state.st_mtime_ns, state.st_ctime_ns
     seconds, rest = zip(*(divmod(at, 10**9) for at in times), strict=True)
