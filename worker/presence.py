@@ -30,6 +30,7 @@ class Presence:
         self._state: dict[str, Any] = {}
         self._identity: dict[str, Any] = {"run_id": spec.run_id}
         self._has_record = False
+        self._of = self._find_team()
 
     def ready(self) -> None:
         """Say who this life is and that it is there. The spawner's record is kept where it says more."""
@@ -51,14 +52,17 @@ class Presence:
     def is_current(self) -> bool:
         """Whether the record is still this life's: it is not when we were given up, or replaced by another.
 
-        Such a life takes no task any more, since its claims would be freed as those of a dead one.
+        Such a life takes no task any more, since its claims would be freed as those of a dead one. Neither
+        does one whose team's folders went, and came back as another team's of the same name.
         """
         try:
             record = self._team.agents.load(self._spec.name)
         except CorruptStateError:
             return True
-        if record is None or not self._has_record:
+        if not self._has_record:
             return True
+        if record is None:
+            return self._find_team() in (None, self._of)
         return record.run_id == self._spec.run_id and record.state != "stopped"
 
     def working(self, task_id: str, session: str) -> None:
@@ -70,9 +74,12 @@ class Presence:
         self._write()
 
     def stopped(self, reason: str) -> None:
+        """Say why this life has ended, if there is still somebody who waits for it."""
+        current = self._is_current_now()
         self._set("stopped", reason=reason)
         self._write(tools=())
-        self._emit("agent_stopped", reason=reason)
+        if current:
+            self._emit("agent_stopped", reason=reason)
 
     async def beat(self) -> None:
         """Give a sign of life every few seconds until cancelled."""
@@ -106,6 +113,19 @@ class Presence:
             return
         agents.update(self._spec.name, **self._identity, **changes)
         self._has_record = True
+
+    def _is_current_now(self) -> bool:
+        try:
+            return self.is_current()
+        except SwarmError:
+            return True
+
+    def _find_team(self) -> str | None:
+        """Return what tells this team from a later one of the same name; None when it cannot be read."""
+        try:
+            return self._team.roster.load().lead_session_id
+        except SwarmError:
+            return None
 
     def _emit(self, kind: str, **data: Any) -> None:
         try:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from contextlib import suppress
 from functools import partial
 
@@ -17,6 +16,7 @@ from swarm.core.operations import Refusal
 from swarm.core.task import Task
 from swarm.core.times import format_time
 from swarm.errors import StateError, SwarmError
+from swarm.storage import network
 from swarm.storage.dead import find_dead_lives, free_dead_claims, is_due
 from swarm.storage.mail import send
 from swarm.workspace.leftovers import end_leftovers
@@ -183,8 +183,14 @@ class Teammate:
             self._hint.clear()
 
     def _mark(self) -> object:
-        """Return what differs after a change of a task or new mail; costs a few stats."""
-        return self._store.change_mark(), self._mail_mark()
+        """Return what differs after a change of a task or new mail; costs a few looks at files.
+
+        What cannot be looked at now counts as changed: it may pass, and the look at everything tells.
+        """
+        try:
+            return self._store.change_mark(), self._mail_mark()
+        except StateError:
+            return object()
 
     # Mail
 
@@ -222,8 +228,5 @@ class Teammate:
 
 
 def _state_of(path: str) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    found = network.find_stat_anew(path)
+    return None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)

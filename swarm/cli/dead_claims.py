@@ -21,6 +21,17 @@ def free_dead(team: Team, by: str) -> None:
     free_dead_claims(team, partial(_end_leftovers, team), by)
 
 
+def end_commands_of_the_dead(team: Team) -> None:
+    """End what lives that are over left running: without the team's records nobody could find it again."""
+    from swarm.storage import processes
+
+    here = processes.host(), processes.boot_id(), processes.pid_ns()
+    for record in team.agents.list_agents():
+        over = record.state == "stopped" or processes.liveness(record) == "dead"
+        if over and (record.host, record.boot_id, record.pid_ns) == here:
+            _end_leftovers(team, record)
+
+
 def note_dead(tasks: Iterable[Task], team: Team, io: Io) -> None:
     """Say which of these tasks are in progress by name only; changes nothing."""
     running = [task for task in tasks if task.status == "in_progress"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable
 
 from swarm.cli.session import Io
 from swarm.errors import EXIT_CODES
+from swarm.storage import syscalls
 from swarm.storage.team import Team
 from swarm.storage.watch import Watch
 
@@ -24,7 +24,7 @@ def follow(team: Team, io: Io, paths: Iterable[str], print_new: Callable[[], obj
         with Watch((team.layout.config, *paths)) as watch:
             if watch.problem is not None:
                 io.note(f"Warning: {watch.problem}")
-            while os.path.exists(team.layout.config):
+            while syscalls.find_stat(team.layout.team_dir) is not None:
                 print_new()
                 io.flush()
                 time.sleep(_PAUSE_SECONDS)

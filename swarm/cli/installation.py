@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import swarm
 from swarm.errors import StateError
 from swarm.storage import syscalls
+from swarm.storage.files import discard
 from swarm.storage.finding import Finding
 from swarm.values import Value
 
@@ -118,14 +119,26 @@ def _unescaped(text: str) -> str:
 
 
 def _lock_fault(root: str) -> Finding | None:
-    """Try a kernel lock on the folder itself, which nobody else locks: a second holder must be refused."""
-    first, second = os.open(root, os.O_RDONLY), os.open(root, os.O_RDONLY)
+    """Try a kernel lock on a file of our own: a second holder must be refused.
+
+    Not on the folder itself: for folders a file system may have other locks than for files.
+    """
+    path = f"{root}/.doctor.{os.getpid()}.tmp"
     try:
-        if syscalls.lock_now(first, root) and not syscalls.lock_now(second, root):
+        return _two_holders(root, path)
+    except StateError as error:
+        return Finding(kind="no_locks", path=root, what=error.message)
+    finally:
+        discard(path)
+
+
+def _two_holders(root: str, path: str) -> Finding | None:
+    first = syscalls.create_file(path, os.O_RDWR)
+    second = os.open(path, os.O_RDWR)
+    try:
+        if syscalls.lock_now(first, path) and not syscalls.lock_now(second, path):
             return None
         what = "two at once can hold a kernel lock there; teams need a file system with flock"
-    except StateError as error:
-        what = error.message
     finally:
         os.close(first)
         os.close(second)

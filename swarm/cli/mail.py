@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from swarm.cli.render import count, local_time, paint, printable, printable_lines
-from swarm.cli.session import Io, acting_as, the_team
+from swarm.cli.session import Io, acting_as, team_to_change, the_team
 from swarm.core.identity import USER
 from swarm.core.message import Message, may_send, parse_control
 from swarm.errors import ConfigError, CorruptStateError, NotFoundError, StateError, SwarmError
@@ -38,7 +38,7 @@ def send(args: Mapping[str, Any], io: Io) -> int:
     text = io.source.read().removesuffix("\n") if args["text"] == "-" else args["text"]
     if not text.strip():
         raise ConfigError("the message is empty; give it a text", code="bad_value", details={"value": text})
-    team = the_team(args, io)
+    team = team_to_change(args, io)
     sender = acting_as(args, io) or USER
     if not io.environ.get("SWARM_AGENT"):  # who says so is the runtime, also of one that claimed by hand
         _check_sender(sender, team)

@@ -24,6 +24,8 @@ from swarm.leader.outcome import RunResult, render_result
 from swarm.leader.run import Run
 from swarm.permissions.modes import check_mode
 from swarm.settings import SCRIPTED_MODEL
+from swarm.storage.creation import teams_lock
+from swarm.storage.layout import Layout
 from swarm.storage.processes import new_run
 from swarm.storage.team import Team
 from swarm.storage.watch import Watch, files_of_agents
@@ -48,7 +50,8 @@ def demo(args: Mapping[str, Any], io: Io) -> int:
     options = _options(args, io).replace(name=f"demo-{new_run()}")
     if _is_watched(io):
         options = options.replace(pace_seconds=_DEMO_PACE_SECONDS)
-    scratch = make_scratch(examples_dir() / "demo")
+    with teams_lock(Layout(root=io.root), io.settings, io.clock):  # where this is refused, nothing is made
+        scratch = make_scratch(examples_dir() / "demo")
     io.note(f"A scratch copy of the example is in {scratch}")
     code = _go(read_team_file(str(scratch / "team.yaml")), options, io)
     io.flush()

@@ -134,6 +134,39 @@ def the_team(args: Mapping[str, Any], io: Io) -> Team:
     return open_team(io.root, check_name(name, what="team"), io.settings, io.clock)
 
 
+def team_to_change(args: Mapping[str, Any], io: Io) -> Team:
+    """Open the team as `the_team` does, for a verb that changes it.
+
+    Raises:
+        StateError: An agent's life started this command, and is over in that team (wrong_agent).
+
+    """
+    team = the_team(args, io)
+    run_id = io.environ.get("SWARM_RUN_ID", "")
+    agent = io.environ.get("SWARM_AGENT")
+    if agent and run_id and io.environ.get("SWARM_TEAM", team.name) == team.name:
+        from swarm.storage.dead import is_outlived
+
+        if is_life_of(run_id, agent) and is_outlived(team, run_id):
+            raise StateError(
+                f"this command was left running by {agent}, whose life {run_id} is over in team {team.name}; "
+                "end it: nothing that it says is taken",
+                code="wrong_agent",
+                details={"agent": agent, "run_id": run_id},
+            )
+    return team
+
+
+def is_life_of(run_id: str, name: str) -> bool:
+    """Tell whether a run id is one of a life of this agent."""
+    from swarm.core.identity import parse_run_id
+
+    try:
+        return parse_run_id(run_id).agent == name
+    except ValueError:
+        return False
+
+
 def actor(io: Io) -> str:
     """Return who acts at this command line: the agent that runs it, else the person."""
     from swarm.core.identity import USER

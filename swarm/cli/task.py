@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from swarm.cli.board import Board, Shown, list_object, task_object
 from swarm.cli.dead_claims import free_dead, note_dead
 from swarm.cli.render import printable
-from swarm.cli.session import Io, actor, claimer, only_for_people, the_team
-from swarm.core.identity import make_run_id, parse_run_id
+from swarm.cli.session import Io, actor, claimer, is_life_of, only_for_people, team_to_change, the_team
+from swarm.core.identity import make_run_id
 from swarm.core.operations import Refusal
 from swarm.core.task import Task, TaskResult
 from swarm.errors import ConfigError, NotFoundError, TaskError
@@ -51,7 +51,7 @@ def show(args: Mapping[str, Any], io: Io) -> int:
 def claim(args: Mapping[str, Any], io: Io) -> int:
     """Take a task in the name of an agent; a lost claim is an error with the reason."""
     name = claimer(args, io)
-    team = the_team(args, io)
+    team = team_to_change(args, io)
     store = team.tasks(name)
     roster = team.roster.load()
     roster.check_spelling(name)
@@ -72,7 +72,7 @@ def complete(args: Mapping[str, Any], io: Io) -> int:
     if args["unverified"]:
         only_for_people(io, "complete a task unverified")
     name = claimer(args, io)
-    team = the_team(args, io)
+    team = team_to_change(args, io)
     store = team.tasks(name)
     task = store.get_task(args["id"])
     token = token_for(task, name, args["token"])
@@ -142,15 +142,8 @@ def _is_wanted(shown: Shown, args: Mapping[str, Any]) -> bool:
 def _run_id(name: str, io: Io) -> str:
     """Return the life that claims: the worker's whose child this command is, else one that is never freed."""
     own = io.environ.get("SWARM_RUN_ID", "")
-    if io.environ.get("SWARM_AGENT") and _is_of(own, name):
+    if io.environ.get("SWARM_AGENT") and is_life_of(own, name):
         return own
     from swarm.storage.processes import new_run
 
     return make_run_id(new_run(), name, "cli")
-
-
-def _is_of(run_id: str, name: str) -> bool:
-    try:
-        return parse_run_id(run_id).agent == name
-    except ValueError:
-        return False

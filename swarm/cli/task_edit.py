@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from swarm.cli.render import printable
-from swarm.cli.session import Io, actor, only_for_people, the_team
+from swarm.cli.session import Io, actor, only_for_people, team_to_change
 from swarm.cli.task import print_changed
 from swarm.core.changes import check_commands
 from swarm.core.task import NewTask, Requires
@@ -22,7 +22,7 @@ def add(args: Mapping[str, Any], io: Io) -> int:
     """Create one task."""
     if args["verify"]:
         only_for_people(io, "say what verifies a task")
-    team = the_team(args, io)
+    team = team_to_change(args, io)
     store = team.tasks(actor(io))
     new = NewTask(
         subject=args["subject"],
@@ -38,7 +38,7 @@ def add(args: Mapping[str, Any], io: Io) -> int:
 
 def edit(args: Mapping[str, Any], io: Io) -> int:
     """Change one task: links first, since they are what can be refused."""
-    team = the_team(args, io)
+    team = team_to_change(args, io)
     store = team.tasks(actor(io))
     fields = {key: args[key] for key in ("subject", "description") if args[key] is not None}
     if args["verify"]:

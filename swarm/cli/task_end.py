@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from swarm.cli.board import task_object
-from swarm.cli.session import Io, actor, claimer, the_team
+from swarm.cli.session import Io, actor, claimer, team_to_change
 from swarm.cli.task import print_changed, shown_alone, token_for
 from swarm.core.task import Task
 from swarm.storage import assignments
@@ -28,7 +28,7 @@ def release(args: Mapping[str, Any], io: Io) -> int:
 
 def _end_claim(args: Mapping[str, Any], io: Io, end: _End, outcome: str) -> int:
     name = claimer(args, io)
-    team = the_team(args, io)
+    team = team_to_change(args, io)
     store = team.tasks(name)
     task = store.get_task(args["id"])
     token = token_for(task, name, args["token"])
@@ -40,7 +40,7 @@ def _end_claim(args: Mapping[str, Any], io: Io, end: _End, outcome: str) -> int:
 def cancel(args: Mapping[str, Any], io: Io) -> int:
     """Take a task off the plan; whoever is on it finds its token stale."""
     by = actor(io)
-    store = the_team(args, io).tasks(by)
+    store = team_to_change(args, io).tasks(by)
     task = store.cancel(args["id"], args["reason"] or f"cancelled by {by}")
     print_changed(task, store, io, f"task {task.id} is cancelled")
     if task.blocks:
@@ -50,7 +50,7 @@ def cancel(args: Mapping[str, Any], io: Io) -> int:
 
 def retry(args: Mapping[str, Any], io: Io) -> int:
     """Make a failed or cancelled task pending again."""
-    team = the_team(args, io)
+    team = team_to_change(args, io)
     task = assignments.retry(team, actor(io), args["id"])
     print_changed(task, team.tasks(actor(io)), io, f"task {task.id} is pending again")
     return 0
@@ -58,7 +58,7 @@ def retry(args: Mapping[str, Any], io: Io) -> int:
 
 def delete(args: Mapping[str, Any], io: Io) -> int:
     """Delete a task; with `--json` its last state is printed."""
-    store = the_team(args, io).tasks(actor(io))
+    store = team_to_change(args, io).tasks(actor(io))
     last = shown_alone(store.get_task(args["id"]), store)
     store.delete(last.task.id)
     if io.json:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from swarm.cli.dead_claims import end_commands_of_the_dead
 from swarm.cli.render import count, printable
 from swarm.cli.session import Io, only_for_people
 from swarm.cli.team import listed, team_object
 from swarm.storage.archive import archive_team
 from swarm.storage.layout import Layout
+from swarm.storage.listing import is_plain
 from swarm.storage.pruning import Freed, prune_team
 from swarm.storage.team import Team, delete_team, list_teams, open_team
 
@@ -29,6 +31,7 @@ def delete(args: Mapping[str, Any], io: Io) -> int:
     only_for_people(io, "delete a team")
     name = args["name"]
     last = _last_state(name, io)
+    _end_commands(name, io)
     delete_team(io.root, name, force=args["force"], settings=io.settings, clock=io.clock)
     if io.json:
         io.print_json(last)
@@ -42,6 +45,7 @@ def archive(args: Mapping[str, Any], io: Io) -> int:
     only_for_people(io, "put a team away")
     name = args["name"]
     last = _last_state(name, io)
+    _end_commands(name, io)
     place = archive_team(Team(Layout(root=io.root).team(name), io.settings, io.clock), force=args["force"])
     if io.json:
         io.print_json(last | {"archive": place})
@@ -67,6 +71,11 @@ def prune(args: Mapping[str, Any], io: Io) -> int:
 def _last_state(name: str, io: Io) -> dict[str, Any]:
     listing = next((found for found in list_teams(io.root) if found.name == name), None)
     return listed(listing, io) if listing else {"name": name, "native": False}
+
+
+def _end_commands(name: str, io: Io) -> None:
+    if is_plain(name):
+        end_commands_of_the_dead(Team(Layout(root=io.root).team(name), io.settings, io.clock))
 
 
 def _print_freed(name: str, freed: tuple[Freed, ...], io: Io) -> None:

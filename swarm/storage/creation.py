@@ -133,7 +133,10 @@ def _undo(staged: TeamLayout, team: TeamLayout) -> None:
 
 
 def remove_tree(path: str) -> None:
-    """Remove a folder and all in it; links are removed, not followed. A missing one is no error."""
+    """Remove a folder and all in it; links are removed, not followed. A missing one is no error.
+
+    What cannot go yet stays: on a network mount a file that somebody has open keeps a hidden name.
+    """
     for entry in syscalls.list_folder(path):
         below = f"{path}/{entry}"
         if os.path.isdir(below) and not os.path.islink(below):
@@ -141,4 +144,4 @@ def remove_tree(path: str) -> None:
         else:
             syscalls.unlink(below)
     if syscalls.find_stat(path) is not None:
-        syscalls.remove_folder(path)
+        syscalls.remove_empty_folder(path)

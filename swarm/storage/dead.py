@@ -13,7 +13,7 @@ from swarm.core.agent import AgentRecord
 from swarm.core.identity import RUNTIME, RunId, is_later_life, parse_run_id
 from swarm.core.task import Task
 from swarm.errors import CorruptStateError
-from swarm.storage import processes
+from swarm.storage import network, processes
 from swarm.storage.assignments import tell_if_missing
 from swarm.storage.team import Team
 from swarm.values import Value
@@ -74,6 +74,20 @@ def find_dead_life(team: Team, task: Task) -> DeadLife | None:
     if task.status != "in_progress" or task.claim is None:
         return None
     return _judge(team, task.claim.run_id, task.claim.at)
+
+
+def is_outlived(team: Team, run_id: str) -> bool:
+    """Tell whether a life has no say in this team (any more): it has ended, or was never one of it.
+
+    What it left running may go on, and find a team of the same name that another run has made. A damaged
+    record proves nothing.
+    """
+    try:
+        name = parse_run_id(run_id).agent
+        record = network.look_again(lambda: team.agents.load(name))
+    except CorruptStateError:
+        return False
+    return record is None or record.run_id != run_id or record.state == "stopped"
 
 
 def free_dead_claims(team: Team, end_tools: EndTools, by: str = RUNTIME) -> tuple[Freed, ...]:

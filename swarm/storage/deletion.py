@@ -32,7 +32,10 @@ def delete(team: Team, *, force: bool) -> None:
             refuse_foreign(team.layout)
             _refuse_losing(team)
         with _undisturbed(team):
-            _remove(layout, team.layout)
+            doomed = _hide(layout, team.layout)
+        # Not before the lock in there is given back: on a network mount an open file keeps its folder.
+        for folder in doomed:
+            remove_tree(folder)
 
 
 @contextmanager
@@ -93,12 +96,11 @@ def _refuse_losing(team: Team) -> None:
         )
 
 
-def _remove(layout: Layout, team: TeamLayout) -> None:
-    """Hide both folders before removing them, the team's first: no process finds half a team."""
+def _hide(layout: Layout, team: TeamLayout) -> tuple[str, str]:
+    """Hide both folders before they are removed, the team's first: no process finds half a team."""
     doomed = layout.team(f".{team.team}.{os.getpid()}{DOOMED}")
     if syscalls.find_stat(team.team_dir) is not None:
         syscalls.rename(team.team_dir, doomed.team_dir)
     if syscalls.find_stat(team.tasks_dir) is not None:
         syscalls.rename(team.tasks_dir, doomed.tasks_dir)
-    remove_tree(doomed.team_dir)
-    remove_tree(doomed.tasks_dir)
+    return doomed.team_dir, doomed.tasks_dir

@@ -9,10 +9,11 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from swarm.errors import CorruptStateError, StorageIOError
-from swarm.storage import syscalls
+from swarm.storage import network, syscalls
 
 _CHUNK = 1 << 16
 _DRAFT_END = ".tmp"
+_OPENINGS = 4
 _LISTS = (list, tuple)
 _EMPTY: dict[type, str] = {
     dict: "{}",
@@ -59,7 +60,20 @@ def parse_json(data: bytes, path: str) -> Any:
 
 
 def find_bytes(path: str) -> bytes | None:
-    """Return a file's content; None when it is missing."""
+    """Return a file's content; None when it is missing.
+
+    One that another host has replaced since it was opened is opened again.
+    """
+    for _ in range(_OPENINGS - 1):
+        try:
+            return _find_bytes(path)
+        except StorageIOError as error:
+            if not network.is_stale(error):
+                raise
+    return _find_bytes(path)
+
+
+def _find_bytes(path: str) -> bytes | None:
     fd = syscalls.find_file(path, os.O_RDONLY)
     if fd is None:
         return None
@@ -198,6 +212,20 @@ def cut_torn_tail(fd: int, path: str) -> None:
 
 def read_lines(path: str, offset: int = 0) -> Iterator[tuple[int, bytes]]:
     """Yield each whole line from `offset` on with its offset, line end left off; no torn tail."""
+    for _ in range(_OPENINGS - 1):
+        try:
+            for position, line in _read_lines(path, offset):
+                yield position, line
+                offset = position + len(line) + 1
+        except StorageIOError as error:
+            if not network.is_stale(error):
+                raise
+        else:
+            return
+    yield from _read_lines(path, offset)
+
+
+def _read_lines(path: str, offset: int) -> Iterator[tuple[int, bytes]]:
     fd = syscalls.find_file(path, os.O_RDONLY)
     if fd is None:
         return

@@ -195,7 +195,7 @@ def _foreign_lock(team: Team, path: str) -> Iterator[Finding]:
         path=path,
         what="another client takes this for a lock that somebody holds",
         remedy="the empty folder is removed" if empty else "it is set aside",
-        mend=partial(syscalls.remove_folder, path) if empty else partial(set_aside, team, path),
+        mend=partial(syscalls.remove_empty_folder, path) if empty else partial(set_aside, team, path),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from swarm.core.jsontext import json_line, parse_object
 from swarm.core.message import Message, parse_message, parse_messages, render_message
 from swarm.errors import CorruptStateError
-from swarm.storage import files, syscalls
+from swarm.storage import files, network, syscalls
 from swarm.storage.layout import TeamLayout
 
 DAMAGED = ".damaged-"
@@ -89,7 +89,8 @@ class InboxFiles:
         return offset
 
     def has_overflow(self) -> bool:
-        return _size(self.overflow_path) > 0
+        found = network.find_stat_anew(self.overflow_path)
+        return found is not None and found.st_size > 0
 
     def waiting_bytes(self) -> int:
         return _size(self.array_path) + _size(self.overflow_path)

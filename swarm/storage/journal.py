@@ -8,17 +8,18 @@ no lock: whole lines are final, what stands behind them is not.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from swarm.core.fold import named_ids
 from swarm.core.journal import parse_line, render_line
 from swarm.core.table import TaskTable
 from swarm.core.task import Task
-from swarm.errors import CorruptStateError, NotFoundError, SwarmError
-from swarm.storage import files, syscalls
+from swarm.errors import CorruptStateError, NotFoundError, StorageIOError, SwarmError
+from swarm.storage import files, network, syscalls
 from swarm.storage.layout import TeamLayout
 
+T = TypeVar("T")
 _NOT_OPERATIONS = ("head", "snap")
 _SNAP = b'{"op":"snap",'
 
@@ -78,6 +79,15 @@ class Journal:
 
     def refresh(self) -> None:
         """Apply the lines that others wrote; fold from the start when the file is another or was cut."""
+        try:
+            self._refresh()
+        except StorageIOError as error:
+            if not network.is_stale(error):
+                raise
+            self.forget()  # another host has replaced it between two looks
+            self._refresh()
+
+    def _refresh(self) -> None:
         named = self._stat()
         self._size = named.st_size
         if self._fd is None or named.st_size < self._offset:
@@ -149,8 +159,8 @@ class Journal:
         syscalls.sync_data(self._descriptor, self._path)
 
     def change_mark(self) -> tuple[int, int]:
-        """Return what changes whenever a line is added; cheap, and needs no open file."""
-        named = self._stat()
+        """Return what changes whenever a line is added, be it from another host; cheap."""
+        named = self._find(lambda: network.find_stat_anew(self._path))
         return named.st_ino, named.st_size
 
     def close(self) -> None:
@@ -163,9 +173,7 @@ class Journal:
         return self._open() if self._fd is None else self._fd
 
     def _open(self) -> int:
-        fd = self._fd = syscalls.find_file(self._path, os.O_RDWR | os.O_APPEND)
-        if fd is None:
-            raise self.missing()
+        fd = self._fd = self._find(lambda: syscalls.find_file(self._path, os.O_RDWR | os.O_APPEND))
         state = syscalls.stat_file(fd, self._path)
         self._file = (state.st_dev, state.st_ino)
         return fd
@@ -184,7 +192,7 @@ class Journal:
             self._size = syscalls.stat_file(old, self._path).st_size
             if self._size > self._offset:
                 self._read_on()
-        except CorruptStateError:
+        except (CorruptStateError, StorageIOError):
             self._start_over()
         self._fd = None
         try:
@@ -194,7 +202,13 @@ class Journal:
         self._offset = 0
 
     def _stat(self) -> os.stat_result:
-        found = syscalls.find_stat(self._path)
+        return syscalls.find_stat(self._path) or self._find(lambda: syscalls.find_stat(self._path))
+
+    def _find(self, find: Callable[[], T | None]) -> T:
+        """Return what is found of the journal, which ought to be there unless the whole team has gone."""
+        found = find()
+        if found is None and syscalls.find_stat(self._layout.team_dir) is not None:
+            found = network.look_again(find)
         if found is None:
             raise self.missing()
         return found

@@ -213,6 +213,9 @@ class Ledger:
         """Begin where the last holder of the lock ended, whatever ended it."""
         raw = read_raw(self._lock.fd, self._lock.path)
         kept = self._refresh(raw)
+        if raw != self._full_mark():
+            self._journal.change_mark()  # makes a network mount ask what another host has written
+            kept = kept or self._refresh(raw)
         self._journal.cut_torn_tail()
         if raw == self._full_mark():
             return

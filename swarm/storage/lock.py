@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import Self
 
 from swarm.core.ports import Clock
-from swarm.errors import LockTimeoutError
+from swarm.errors import LockTimeoutError, StateError
 from swarm.settings import Settings
-from swarm.storage import processes, syscalls
+from swarm.storage import network, processes, syscalls
 
 HOLDER_OFFSET = 64
 HOLDER_SIZE = 64
@@ -171,11 +171,18 @@ class FileLock:
     def _flock(self) -> bool:
         """Lock the file that the path names now: it may have gone with a deleted team, and come back."""
         common = self._common
+        was_new = common.fd is None
         if common.fd is None:
             common.fd = syscalls.create_file(self.path, os.O_RDWR)
             common.file = _identity(syscalls.stat_file(common.fd, self.path))
-        if not syscalls.lock_now(common.fd, self.path):
-            return False
+        try:
+            if not syscalls.lock_now(common.fd, self.path):
+                return False
+        except StateError as error:
+            if was_new or not network.is_stale(error):
+                raise
+            common.drop_file()  # another host has removed it
+            return self._flock()
         named = syscalls.find_stat(self.path)
         if named is None or _identity(named) != common.file:
             common.drop_file()

@@ -10,7 +10,7 @@ from swarm.core.ports import Clock
 from swarm.core.roster import Member, Roster, parse_roster, render_roster
 from swarm.errors import CorruptStateError, NotFoundError, StateError
 from swarm.settings import Settings
-from swarm.storage import files
+from swarm.storage import files, network, syscalls
 from swarm.storage.layout import TeamLayout
 from swarm.storage.lock import FileLock
 
@@ -26,6 +26,14 @@ def find_roster(path: str) -> Roster | None:
         raise CorruptStateError(path, str(error)) from error
 
 
+def find_roster_of(team: TeamLayout) -> Roster | None:
+    """Return a team's roster, None when there is none; one that is being replaced is waited for."""
+    found = find_roster(team.config)
+    if found is None and syscalls.find_stat(team.team_dir) is not None:
+        return network.look_again(lambda: find_roster(team.config))
+    return found
+
+
 class RosterStore:
     """The roster of one team. Two names that differ only in case are one name."""
 
@@ -35,7 +43,7 @@ class RosterStore:
 
     def load(self) -> Roster:
         """Return the roster as it is now; `no_such_team` when the team is gone."""
-        roster = find_roster(self._layout.config)
+        roster = find_roster_of(self._layout)
         if roster is None:
             raise NotFoundError(
                 f"no team {self._layout.team}: it has no roster",

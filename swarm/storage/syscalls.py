@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
@@ -19,6 +20,9 @@ FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 """What `flock` says on file systems that have no locks, or no service for them."""
+
+_BY_PATH = frozenset({"open", "create", "stat", "list", "scan"})
+_PAUSE = 0.002
 
 Hook = Callable[[str, str, int], int | None]
 """Called with name, path and size (of a write, else 0) before each call.
@@ -42,6 +46,19 @@ def fault_hook(hook: Hook) -> Iterator[None]:
 
 
 def _call(name: str, path: str, function: Callable[..., _T], *args: object) -> _T:
+    try:
+        if _hooks:
+            _hooks[-1](name, path, 0)
+        return function(*args)
+    except OSError as error:
+        if error.errno == errno.ESTALE and name in _BY_PATH:
+            return _once_more(name, path, function, *args)
+        raise StorageIOError(path, error) from error
+
+
+def _once_more(name: str, path: str, function: Callable[..., _T], *args: object) -> _T:
+    """Look at a path again that a network mount knew as a file that is gone: it has to ask now."""
+    time.sleep(_PAUSE)
     try:
         if _hooks:
             _hooks[-1](name, path, 0)
@@ -187,8 +204,15 @@ def make_folders(path: str) -> None:
         make_folder(path)
 
 
-def remove_folder(path: str) -> None:
-    _call("rmdir", path, os.rmdir, path)
+def remove_empty_folder(path: str) -> bool:
+    """Remove a folder; False when there is something in it."""
+    try:
+        _call("rmdir", path, os.rmdir, path)
+    except StorageIOError as error:
+        if error.details["errno"] in (errno.ENOTEMPTY, errno.EEXIST):
+            return False
+        raise
+    return True
 
 
 def list_folder(path: str) -> list[str]:

@@ -10,7 +10,7 @@ from swarm.errors import StateError
 from swarm.settings import Settings
 from swarm.storage.layout import Layout, TeamLayout
 from swarm.storage.listing import TeamListing, default_team, is_native, is_plain, list_teams, no_such_team
-from swarm.storage.roster import RosterStore, find_roster
+from swarm.storage.roster import RosterStore, find_roster_of
 
 if TYPE_CHECKING:
     from swarm.storage.agents import AgentStore
@@ -83,7 +83,7 @@ class Team:
 def open_team(root: str, name: str, settings: Settings, clock: Clock) -> Team:
     """Return a team of ours; `no_such_team` tells which there are, `mixed_team` that it is not ours alone."""
     layout = Layout(root=root).team(name)
-    roster = find_roster(layout.config) if is_plain(name) else None
+    roster = find_roster_of(layout) if is_plain(name) else None
     if roster is None:
         raise no_such_team(root, name)
     if not is_native(name, roster):

@@ -2,8 +2,9 @@
 
 import pytest
 
+from swarm.storage.team import Team
 from tests.unit.cli.conftest import Swarm
-from tests.unit.cli.steps import add, claimed, swarm_of, with_members
+from tests.unit.cli.steps import a_record, add, claimed, swarm_of, with_members
 
 
 def test_a_claim_prints_its_token_and_belongs_to_no_process(demo: Swarm) -> None:
@@ -17,7 +18,8 @@ def test_a_claim_prints_its_token_and_belongs_to_no_process(demo: Swarm) -> None
     assert (task["owner"], task["status"]) == ("w1", "in_progress")
 
 
-def test_a_claim_by_a_workers_command_belongs_to_the_worker(demo: Swarm) -> None:
+def test_a_claim_by_a_workers_command_belongs_to_the_worker(demo: Swarm, team: Team) -> None:
+    team.agents.save(a_record("w1").replace(run_id="k3v9qd7m.w1.2"))
     add(demo, "first")
     task = demo("task", "claim", "--json", SWARM_AGENT="w1", SWARM_RUN_ID="k3v9qd7m.w1.2").json()
 

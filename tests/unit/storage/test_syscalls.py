@@ -96,3 +96,15 @@ def test_descriptors_are_not_inherited(tmp_path: Path) -> None:
     fd = syscalls.create_file(str(tmp_path / "x"), os.O_RDWR)
     assert not os.get_inheritable(fd)
     os.close(fd)
+
+
+def test_a_folder_with_something_in_it_stays(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    (tmp_path / "empty").mkdir()
+
+    assert not syscalls.remove_empty_folder(str(tmp_path / "full"))
+    assert syscalls.remove_empty_folder(str(tmp_path / "empty"))
+    assert os.listdir(tmp_path) == ["full"]
+    with pytest.raises(StorageIOError):
+        syscalls.remove_empty_folder(str(tmp_path / "nosuch"))
