@@ -94,7 +94,7 @@ async def test_the_transcript_tells_the_whole_session_in_order(make) -> None:
     assert [line["n"] for line in lines] == [1, 2, 3, 4, 5, 6]
     assert len({line["session"] for line in lines}) == 1
     assert {line["task"] for line in lines} == {"1"}
-    assert {line["run_id"] for line in lines} == {"k3v9qd7m.w1.1"}
+    assert {line["run_id"] for line in lines} == {team.run_id("w1")}
     assert (lines[0]["cause"], lines[0]["model"]) == ("claim", "scripted")
     assert lines[3]["block"]["content"].startswith("hello")
     assert lines[3]["elapsed_seconds"] >= 0
@@ -966,7 +966,7 @@ async def test_a_task_that_somebody_else_has_by_now_is_left_to_them(make) -> Non
     claim = team.task("job").claim
     assert claim is not None
     team.team.tasks("w1").release("1", claim.token, "taken away")
-    team.team.tasks("w2").claim("w2", None, team.spec("w2").run_id)
+    team.team.tasks("w2").claim("w2", None, team.run_id("w2"))
 
     assert await session.run() is None
 
@@ -983,7 +983,7 @@ async def test_a_claim_lost_while_the_model_speaks_runs_no_call(make) -> None:
     running = asyncio.create_task(team.begin(team.bench("w1", model)).run())
     await asyncio.wait_for(model.asked.wait(), 10)
 
-    team.team.tasks("w2").free_dead("1", team.spec("w1").run_id, "given up")
+    team.team.tasks("w2").free_dead("1", team.run_id("w1"), "given up")
     spoken.set()
 
     assert await asyncio.wait_for(running, 10) is None

@@ -311,8 +311,8 @@ async def test_teammates_in_one_process_never_see_each_others_identity(make) -> 
 
     assert (team.workspace / "w1.txt").read_text() == "w1 1\n" * 6
     assert (team.workspace / "w2.txt").read_text() == "w2 2\n" * 6
-    assert {line["run_id"] for line in team.lines("w1")} == {"k3v9qd7m.w1.1"}
-    assert {line["run_id"] for line in team.lines("w2")} == {"k3v9qd7m.w2.1"}
+    assert {line["run_id"] for line in team.lines("w1")} == {team.run_id("w1")}
+    assert {line["run_id"] for line in team.lines("w2")} == {team.run_id("w2")}
     assert current_agent.get(None) is token
 
 
