@@ -22,11 +22,6 @@ from tests.support.faults import Recorder
 from tests.support.stores import RESULT, RUN_OF, check_tasks, claim_task, make_team, reopened
 
 
-@pytest.fixture
-def store(team: Team) -> TaskStore:
-    return team.tasks("user")
-
-
 def add(store: TaskStore, *subjects: str) -> None:
     for subject in subjects:
         store.create(NewTask(subject=subject))
