@@ -1,4 +1,4 @@
-"""huey's own consumer at its defaults, with one task that tells when it runs: for the time until somebody wakes."""
+"""huey's own consumer at its defaults, with one task that tells when it runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def wake_up_call(filename: str) -> tuple[Any, Callable[[], object]]:
 
     @huey.task(name="tell")  # type: ignore[untyped-decorator]
     def tell() -> None:
-        print(time.monotonic(), flush=True)  # noqa: T201 - this is the measurement
+        print(time.monotonic(), flush=True)
 
     return huey, tell
 
@@ -25,5 +25,5 @@ def serve(filename: str) -> None:
     """Run what is put into the queue, until killed; say `ready` first."""
     huey, _ = wake_up_call(filename)
     consumer = Consumer(huey, workers=1, worker_type="process")
-    print("ready", flush=True)  # noqa: T201
+    print("ready", flush=True)
     consumer.run()
