@@ -80,11 +80,14 @@ def is_outlived(team: Team, run_id: str) -> bool:
     """Tell whether a life has no say in this team (any more): it has ended, or was never one of it.
 
     What it left running may go on, and find a team of the same name that another run has made. A damaged
-    record proves nothing.
+    record proves nothing. Who claimed at the command line has no record: its say ends with the claim.
     """
+    life = parse_run_id(run_id)
+    if life.life == _CLI:
+        held = team.tasks(life.agent).table().in_progress()
+        return not any(task.claim and task.claim.run_id == run_id for task in held)
     try:
-        name = parse_run_id(run_id).agent
-        record = network.look_again(lambda: team.agents.load(name))
+        record = network.look_again(lambda: team.agents.load(life.agent))
     except CorruptStateError:
         return False
     return record is None or record.run_id != run_id or record.state == "stopped"
