@@ -41,6 +41,11 @@ def changes_of(line: Mapping[str, Any], fold: Fold) -> Changes:
         raise ValueError(f"a journal line lacks {error}") from error
 
 
+def changed_by(line: Mapping[str, Any], fold: Fold) -> dict[str, Task]:
+    """Return the tasks that a line changes, without those that it removes."""
+    return {task_id: task for task_id, task in changes_of(line, fold).items() if task is not None}
+
+
 def settled_later(line: Mapping[str, Any]) -> str | None:
     """Return the status that a line gives its task, if the rest of it can be folded at any later time.
 

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from swarm.core.fields import integer
-from swarm.core.fold import Changes, Fold, changes_of, settled_later
+from swarm.core.fold import Changes, Fold, changed_by, changes_of, settled_later
 from swarm.core.globs import may_overlap
 from swarm.core.graph import shortest_path
+from swarm.core.journal import parse_line
 from swarm.core.outlook import Outlook
 from swarm.core.ready import OPEN_LANE, ReadyQueue
 from swarm.core.task import STATUSES, Task, render_task
@@ -29,7 +30,7 @@ class TaskTable:
     def _reset(self, *, gen: int, seq: int, next_id: int) -> None:
         self.gen, self.seq, self.next_id = gen, seq, next_id
         self._tasks: dict[str, Task] = {}
-        self._later: dict[str, list[Mapping[str, Any]]] = {}  # lines that are not in these tasks yet
+        self._later: dict[str, bytes] = {}  # lines, as they were read, that are not in these tasks yet
         self._statuses: dict[str, str] = {}
         self._dependents: dict[str, dict[str, None]] = {}
         self._waits: dict[str, int] = {}  # for each task, how many of its blockers are not completed
@@ -38,11 +39,12 @@ class TaskTable:
         self._running: dict[str, str | None] = {}  # with their owners
         self._status_counts = dict.fromkeys(STATUSES, 0)
 
-    def apply(self, line: Mapping[str, Any]) -> tuple[str, ...]:
+    def apply(self, line: Mapping[str, Any], raw: bytes | None = None) -> tuple[str, ...]:
         """Apply one line and return the ids it touched, the line's own task first.
 
         A line that is in the table already changes nothing; one that leaves a gap, or cannot be
-        true of these tasks, is a ValueError and changes nothing either.
+        true of these tasks, is a ValueError and changes nothing either. Who gives the line as it was read
+        as well allows to put off what nobody may ever ask for.
         """
         if line.get("op") == "head":
             self._begin(line)
@@ -52,9 +54,10 @@ class TaskTable:
             return ()
         if seq is not None and seq != self.seq + 1:
             raise ValueError(f"journal line {seq} follows line {self.seq}")
-        status = settled_later(line)
-        if status is not None and line["id"] in self._tasks:
-            self._postpone(line["id"], status, line)
+        status = settled_later(line) if raw else None
+        if raw and status and line["id"] in self._tasks:
+            self._later[line["id"]] = self._later.get(line["id"], b"") + raw
+            self._move_on(line["id"], status, line["by"])
             self.seq = line["seq"]
             return (line["id"],)
         changes = changes_of(line, self._fold)
@@ -82,8 +85,8 @@ class TaskTable:
 
     def find(self, task_id: str) -> Task | None:
         if task_id in self._later:
-            for line in self._later.pop(task_id):
-                self._tasks[task_id] = changes_of(line, self._fold)[task_id] or self._tasks[task_id]
+            for raw in self._later.pop(task_id).splitlines():
+                self._tasks.update(changed_by(parse_line(raw), self._fold))
         return self._tasks.get(task_id)
 
     def get(self, task_id: str) -> Task:
@@ -160,12 +163,11 @@ class TaskTable:
     def _may_take(self, task: Task, name: str, role: str | None) -> bool:
         return _is_meant_for(task, name, role) and not self.overlapping(task)
 
-    def _postpone(self, task_id: str, status: str, line: Mapping[str, Any]) -> None:
-        """Note where the task stands now; what else the line says of it waits until somebody asks.
+    def _move_on(self, task_id: str, status: str, by: str) -> None:
+        """Do what `_move` does, for a claim or completion alone: all processes do it for all that one does.
 
-        Every process does this for nearly all that the others do: it is `_move`, for these lines alone.
+        What else such a line says of its task waits until somebody asks.
         """
-        self._later.setdefault(task_id, []).append(line)
         before, number = self._statuses[task_id], int(task_id)
         self._statuses[task_id] = status
         self._status_counts[before] -= 1
@@ -173,7 +175,7 @@ class TaskTable:
         self._queue.remove(number)
         self._outlook.drop(task_id)
         if status == "in_progress":
-            self._running[task_id] = line["by"]
+            self._running[task_id] = by
         else:
             self._running.pop(task_id, None)
         if (status == "completed") != (before == "completed"):

@@ -251,7 +251,7 @@ class Journal:
             elif line["op"] == "head" or (self._snaps and line["op"] != "snap"):
                 raise ValueError(f"no place for a line of {line['op']}")
             if replay is None:
-                self.table.apply(line)
+                self.table.apply(line, raw)
             else:
                 self._apply_again(line, replay)
         except (ValueError, KeyError, RecursionError) as error:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from swarm.core import operations
+from swarm.core.journal import render_line
 from swarm.core.table import TaskTable
 from swarm.core.task import NewTask, Requires, Task, render_task
 from swarm.errors import NotFoundError
@@ -109,7 +110,7 @@ def test_what_nobody_asked_for_is_told_in_full_when_somebody_does(journal: Journ
     journal.claim("w2", second)
     reader = TaskTable("demo")
     for line in journal.lines:
-        reader.apply(line)
+        reader.apply(line, render_line(line))
     assert reader.counts() == journal.table.counts()
     assert reader.in_progress_of("w2") == (second,)
     assert reader.lowest_claimable("w1", None) == behind
@@ -125,7 +126,7 @@ def test_a_deleted_task_stays_gone_whatever_was_still_to_be_told_of_it(journal: 
     journal.write(operations.delete(journal.table, gone))
     reader = TaskTable("demo")
     for line in journal.lines:
-        reader.apply(line)
+        reader.apply(line, render_line(line))
     assert reader.find(gone) is None
     assert reader.tasks() == ()
 
@@ -138,9 +139,10 @@ def test_a_deleted_task_stays_gone_whatever_was_still_to_be_told_of_it(journal: 
 def test_a_completion_with_a_senseless_result_is_refused_at_once(journal: Journaled, result: Any) -> None:
     task_id = journal.add()
     token = journal.claim("w1", task_id)
-    line = {"seq": 3, "op": "done", "at": AT, "by": "w1", "id": task_id, "token": token}
+    line: dict[str, Any] = {"seq": 3, "op": "done", "at": AT, "by": "w1", "id": task_id, "token": token}
+    line |= {"status": "completed", "result": result}
     with pytest.raises(ValueError, match="should be"):
-        journal.table.apply({**line, "status": "completed", "result": result})
+        journal.table.apply(line, render_line(line))
     assert journal.table.get(task_id).status == "in_progress"
 
 
