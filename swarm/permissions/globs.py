@@ -86,4 +86,15 @@ def _relative(path: str, base: str) -> str | None:
 def _spec(pattern: str) -> GitIgnoreSpec:
     from pathspec import GitIgnoreSpec
 
-    return GitIgnoreSpec.from_lines([f"\\{pattern}" if pattern.startswith("#") else pattern])
+    line = f"\\{pattern}" if pattern.startswith("#") else pattern
+    return GitIgnoreSpec.from_lines([_with_its_last_sign(line)])
+
+
+def _with_its_last_sign(line: str) -> str:
+    """Protect white space at the end: git drops spaces there and nothing else, the library drops all kinds."""
+    last = line[-1:]
+    if not last.isspace() or last == " ":
+        return line
+    start = line[:-1]
+    escaped = (len(start) - len(start.rstrip("\\"))) % 2
+    return f"{start[:-1] if escaped else start}[{last}]"

@@ -261,6 +261,9 @@ PATHS = [
     ("Read(//etc/ssl/**)", "Grep", "/etc", False),
     ("Edit(src/**)", "Edit", "{ws}/src", False),
     ("mcp__x(y)", "mcp__x", "", False),
+    ("Edit(src/\u2003)", "Edit", "{ws}/src/\u2003", True),
+    ("Edit(src/\u2003)", "Edit", "{ws}/src/a.py", False),
+    ("Edit(src/a\\\\\u2003)", "Edit", "{ws}/src/a\u2003", True),
 ]
 
 
