@@ -91,7 +91,7 @@ def _spec(pattern: str) -> GitIgnoreSpec:
 
 
 def _with_its_last_sign(line: str) -> str:
-    """Protect white space at the end: git drops spaces there and nothing else, the library drops all kinds."""
+    """Protect white space at the end: git drops nothing else there than spaces, the library all of it."""
     last = line[-1:]
     if not last.isspace() or last == " ":
         return line
