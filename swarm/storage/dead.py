@@ -79,11 +79,13 @@ def is_outlived(team: Team, run_id: str) -> bool:
     """Tell whether a life has no say in this team (any more): it has ended, or was never one of it.
 
     What it left running may go on, and find a team of the same name that another run has made. A damaged
-    record proves nothing.
+    record proves nothing, and who claimed at the command line has none.
     """
+    life = _find_life(run_id)
+    if life is None:
+        return False
     try:
-        name = parse_run_id(run_id).agent
-        record = network.look_again(lambda: team.agents.load(name))
+        record = network.look_again(lambda: team.agents.load(life.agent))
     except CorruptStateError:
         return False
     return record is None or record.run_id != run_id or record.state == "stopped"
