@@ -53,7 +53,7 @@ class Presence:
         """Whether the record is still this life's: it is not when we were given up, or replaced by another.
 
         Such a life takes no task any more, since its claims would be freed as those of a dead one. Neither
-        does one whose team's folders went, and came back as another team's of the same name.
+        does one whose team's folders went, or came back as another team's of the same name.
         """
         try:
             record = self._team.agents.load(self._spec.name)
@@ -62,7 +62,7 @@ class Presence:
         if not self._has_record:
             return True
         if record is None:
-            return self._find_team() in (None, self._of)
+            return self._find_team() == self._of
         return record.run_id == self._spec.run_id and record.state != "stopped"
 
     def working(self, task_id: str, session: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -234,6 +233,8 @@ def test_a_person_and_an_agent_of_another_team_are_not_concerned(tmp_path: Path)
 
     assert verb(tmp_path, *CHANGES["send"]).code == 0
     assert verb(tmp_path, *CHANGES["send"], SWARM_AGENT="w1").code == 0
+    at_hand = {"SWARM_AGENT": "w1", "SWARM_RUN_ID": f"{RUN}.w1.cli"}  # a check that a person's verb runs
+    assert verb(tmp_path, *CHANGES["send"], **at_hand).code == 0
     elsewhere = {"SWARM_AGENT": "w1", "SWARM_RUN_ID": f"{RUN}.w1.1", "SWARM_TEAM": "other"}
     assert verb(tmp_path, "-t", "demo", *CHANGES["send"], **elsewhere).code == 0
 
@@ -243,8 +244,8 @@ def test_a_person_and_an_agent_of_another_team_are_not_concerned(tmp_path: Path)
 
 def replace_team(team: Team, folder: Path, *names: str) -> Team:
     """Take the folders away under a teammate, and make a team of the same name with other members."""
-    shutil.rmtree(team.layout.team_dir)
-    shutil.rmtree(team.layout.tasks_dir)
+    Path(team.layout.team_dir).rename(folder / "old-team")
+    Path(team.layout.tasks_dir).rename(folder / "old-tasks")
     work = folder / "work"
     work.rename(folder / "old-work")
     return make_quick_team(folder, *names)
@@ -257,6 +258,7 @@ def test_a_teammate_whose_team_was_replaced_does_and_says_nothing_more(
 ) -> None:
     first = make_quick_team(tmp_path, "w1")
     with WorkerProcess(first, "w1", time_scale=0.2) as worker:
+        wait_until(lambda: "mail_sent" in [event.event for _, event in first.events.read()], timeout=10)
         first.close()
         second = replace_team(first, tmp_path, *names)
         if records:
@@ -267,7 +269,7 @@ def test_a_teammate_whose_team_was_replaced_does_and_says_nothing_more(
         (task,) = second.tasks(USER).list_tasks()
         assert task.status == "pending"
         assert [*second.inbox(LEADER).history(), *second.inbox(LEADER).peek()] == []
-        assert [event.agent for _, event in second.events.read() if event.agent == "w1"] == []
+        assert [event for _, event in second.events.read() if event.agent == "w1"] == []
         records_there = {record.name: record.run_id for record in second.agents.list_agents()}
         assert worker.run_id not in str(records_there)
 
