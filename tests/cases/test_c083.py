@@ -229,12 +229,16 @@ def test_a_command_of_a_life_that_has_stopped_changes_nothing(tmp_path: Path) ->
 
 def test_a_person_and_an_agent_of_another_team_are_not_concerned(tmp_path: Path) -> None:
     """That a command says whose child it is speaks only of its own team."""
-    next_team(tmp_path, has_w1=True)
+    team = next_team(tmp_path, has_w1=True)
+    claim = team.tasks("w1").table().get("2").claim
+    assert claim is not None
 
     assert verb(tmp_path, *CHANGES["send"]).code == 0
     assert verb(tmp_path, *CHANGES["send"], SWARM_AGENT="w1").code == 0
-    at_hand = {"SWARM_AGENT": "w1", "SWARM_RUN_ID": f"{RUN}.w1.cli"}  # a check that a person's verb runs
+    at_hand = {"SWARM_AGENT": "w1", "SWARM_RUN_ID": claim.run_id}  # a check that a person's verb runs
     assert verb(tmp_path, *CHANGES["send"], **at_hand).code == 0
+    assert verb(tmp_path, "task", "release", "2", "--as", "w1").code == 0
+    assert verb(tmp_path, *CHANGES["send"], **at_hand).code == 4
     elsewhere = {"SWARM_AGENT": "w1", "SWARM_RUN_ID": f"{RUN}.w1.1", "SWARM_TEAM": "other"}
     assert verb(tmp_path, "-t", "demo", *CHANGES["send"], **elsewhere).code == 0
 
