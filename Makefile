@@ -1,7 +1,6 @@
 # Everything runs in .venv, which each target makes first if it must. `make help` lists the targets.
 PYTHON ?= python3
-# One at a time: tests of dead workers end what carries a run id, and test teams of two processes share theirs.
-WORKERS ?= 1
+WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed

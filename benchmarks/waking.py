@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.consumer import wake_up_call
 from benchmarks.measuring import Row
 from swarm.core.identity import LEADER, USER
 from swarm.core.task import Requires, Task, TaskResult
@@ -51,19 +54,25 @@ with Watch(files_of_agents(team.layout, ["w2"])) as watch:
 """
 
 
+_HUEY = "import sys; from benchmarks.consumer import serve; serve(sys.argv[1])"
+
+
 def rows() -> list[Row]:
     found = []
+    with tempfile.TemporaryDirectory() as folder:
+        queue = str(Path(folder) / "huey.db")
+        huey = _delivered(_HUEY, queue, wake_up_call(queue)[1])
     for size in (10, 10_000):
         with tempfile.TemporaryDirectory() as folder:
             team = make_quick_team(Path(folder), "w1", "w2")
             others = (quick(requires=Requires(agent="w2")) for _ in range(size))
             team.tasks(USER).create(*others)
-            found += _measured(team, size, Path(folder) / "bare")
+            found += _measured(team, size, Path(folder) / "bare", huey)
             team.close()
     return found
 
 
-def _measured(team: Team, size: int, bare_file: Path) -> list[Row]:
+def _measured(team: Team, size: int, bare_file: Path, huey: float) -> list[Row]:
     bare_file.touch()
     bare = _delivered(_BARE, str(bare_file), lambda: _append(bare_file))
     mail = _delivered(_RECEIVER, team.root, lambda: send(team, LEADER, "w2", "hello"))
@@ -72,6 +81,7 @@ def _measured(team: Team, size: int, bare_file: Path) -> list[Row]:
         claimed = statistics.median(_claimed(team, worker) for _ in range(_TIMES))
     return [
         Row(f"available -> claimed, {size:,} tasks", claimed, "bare inotify", bare),
+        Row(f"available -> claimed, {size:,} tasks", claimed, "huey SQLite, queued -> running", huey),
         Row(f"mail sent -> received, {size:,} tasks", mail, "bare inotify", bare),
         Row(f"CPU of an idle worker per second, {size:,} tasks", idle, "0.1 % of a core", _BUDGET),
     ]
@@ -96,7 +106,9 @@ def _claimed(team: Team, worker: WorkerProcess) -> float:
 
 def _delivered(code: str, argument: str, change: Callable[[], object]) -> float:
     """Return how long after the start of a change its receiver has it, in the median."""
-    receiver = subprocess.Popen([sys.executable, "-c", code, argument], stdout=subprocess.PIPE, text=True)
+    receiver = subprocess.Popen(
+        [sys.executable, "-c", code, argument], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
     assert receiver.stdout is not None
     try:
         receiver.stdout.readline()
@@ -107,7 +119,7 @@ def _delivered(code: str, argument: str, change: Callable[[], object]) -> float:
             change()
             taken.append(float(receiver.stdout.readline()) - started)
     finally:
-        receiver.kill()
+        os.killpg(receiver.pid, signal.SIGKILL)  # huey's consumer has children
         receiver.communicate()
     return statistics.median(taken)
 

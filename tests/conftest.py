@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("live"):
             item.add_marker(pytest.mark.skip(reason="costs money; needs --live"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _signals_end_children() -> None:
+    """What is started in the background of a script, or by nohup, ignores these, and so would our children.
+
+    A handler that does nothing is as good as that for ourselves, and is not handed on.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 @pytest.fixture(scope="session")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from swarm.cli.render import local_time, paint, printable, printable_lines
+from swarm.cli.render import count, local_time, paint, printable, printable_lines
 from swarm.cli.session import Io, acting_as, team_to_change, the_team
 from swarm.core.identity import USER
 from swarm.core.message import Message, may_send, parse_control
-from swarm.errors import ConfigError
+from swarm.errors import ConfigError, CorruptStateError, NotFoundError, StateError, SwarmError
 
 if TYPE_CHECKING:
     from swarm.storage.mail import SendResult
@@ -35,16 +35,44 @@ def send(args: Mapping[str, Any], io: Io) -> int:
     """Deliver one message, or one to each with `*`; the exit code is that of the first that failed."""
     from swarm.storage.mail import send as deliver
 
-    sender = acting_as(args, io) or USER
     text = io.source.read().removesuffix("\n") if args["text"] == "-" else args["text"]
     if not text.strip():
         raise ConfigError("the message is empty; give it a text", code="bad_value", details={"value": text})
-    results = deliver(team_to_change(args, io), sender, args["to"], text, summary=args["summary"])
+    team = team_to_change(args, io)
+    sender = acting_as(args, io) or USER
+    if not io.environ.get("SWARM_AGENT"):  # who says so is the runtime, also of one that claimed by hand
+        _check_sender(sender, team)
+    try:
+        results = deliver(team, sender, args["to"], text, summary=args["summary"], msg_id=args["msg_id"])
+    except SwarmError as error:
+        error.message += _how_to_repeat(error)
+        raise
     if io.json:
         io.print_json({"results": [_result_object(result) for result in results]})
     else:
         _print_results(results, io)
     return next((result.error.exit_code for result in results if result.error), 0)
+
+
+def _check_sender(name: str, team: Team) -> None:
+    """Refuse a name given by a person that is neither a member's nor the person's: nobody could answer it.
+
+    Raises:
+        ConfigError: a member's name in another case (bad_name).
+        NotFoundError: no member (no_such_agent).
+
+    """
+    if name == USER:
+        return
+    roster = team.roster.load()
+    roster.check_spelling(name)
+    if roster.find(name) is None:
+        known = ", ".join(roster.names())
+        raise NotFoundError(
+            f"no agent {name} in team {team.name}; it has {known}, and a person sends without --as",
+            code="no_such_agent",
+            details={"value": name, "valid": list(roster.names())},
+        )
 
 
 def mail(args: Mapping[str, Any], io: Io) -> int:
@@ -60,18 +88,35 @@ def mail(args: Mapping[str, Any], io: Io) -> int:
         paths = [layout.inbox(name), layout.overflow(name), layout.history(name)]
         return follow(team, io, paths, _follower(team, name, io, everything=args["all"]))
     messages = _messages(team, name, everything=args["all"])
+    strays, aside = team.inbox(name).left_out()
     if io.json:
-        io.print_json({"agent": name, "messages": [_message_object(message) for message in messages]})
-    elif messages:
+        shown = {"agent": name, "messages": [_message_object(message) for message in messages]}
+        io.print_json(
+            shown | ({"strays": strays} if strays else {}) | ({"set_aside": aside} if aside else {})
+        )
+        return 0
+    if messages:
         _print_messages(messages, io)
     else:
         io.note(f"{name} has no mail" if args["all"] else f"{name} has no unread mail")
+    if strays:
+        io.note(f"not shown: {count(strays, 'item')} in {team.layout.inbox(name)}, no message")
+    if aside:
+        io.note(f"not shown: mail of {name} that was damaged, kept in {', '.join(aside)}")
     return 0
 
 
 def _messages(team: Team, name: str, *, everything: bool) -> tuple[Message, ...]:
     inbox = team.inbox(name)
-    waiting = inbox.peek()
+    try:
+        waiting = inbox.look()
+    except CorruptStateError as error:
+        raise StateError(
+            f"the mail of {name} cannot be read: {error.message}; swarm doctor --fix keeps it aside, "
+            "and so does the next message",
+            code=error.code,
+            details={"agent": name, **error.details},
+        ) from error
     if not everything:
         return waiting
     # History is read last: a message that is acknowledged in between is then seen twice, not missed.
@@ -104,9 +149,18 @@ def _result_object(result: SendResult) -> dict[str, Any]:
 def _print_results(results: Iterable[SendResult], io: Io) -> None:
     for result in results:
         if result.error:
-            io.note(f"not sent to {result.to}: {printable(result.error.message)}")
+            how = _how_to_repeat(result.error, f" to {result.to}")
+            io.note(f"not sent to {result.to}: {printable(result.error.message + how)}")
         else:
             io.print(f"sent to {result.to}{_reader(result.recipient)}")
+
+
+def _how_to_repeat(error: SwarmError, whom: str = "") -> str:
+    """Return what to do where nobody knows whether the message arrived."""
+    msg_id = error.details.get("msg_id")
+    if msg_id is None:
+        return ""
+    return f"; it may have arrived: send it again{whom} with --id {msg_id}, and it is there once"
 
 
 def _reader(state: str | None) -> str:

@@ -8,6 +8,7 @@ from swarm.core.agent import AgentRecord, derive_state
 from swarm.core.identity import LEADER
 from swarm.core.roster import Member, Roster
 from swarm.core.times import parse_time
+from swarm.errors import CorruptStateError
 from swarm.storage.processes import liveness
 from swarm.storage.team import Team
 from swarm.values import Value
@@ -16,13 +17,16 @@ _UNKNOWN = "unknown"
 
 
 class Present(Value):
-    """One teammate. `record` is None before its first start; `heartbeat_age` None where none is recorded."""
+    """One teammate. `record` is None before its first start; `heartbeat_age` None where none is recorded.
+
+    `unread` is None when its mail cannot be read.
+    """
 
     member: Member
     record: AgentRecord | None
     state: str
     heartbeat_age: float | None
-    unread: int
+    unread: int | None
 
 
 def look(team: Team, roster: Roster) -> tuple[Present, ...]:
@@ -66,8 +70,15 @@ def _pid(present: Present) -> int | None:
 def _present(team: Team, member: Member) -> Present:
     record = team.agents.load(member.name)
     state, age = _state(team, record) if record else (_UNKNOWN, None)
-    unread = team.inbox(member.name).unread_count()
+    unread = _unread(team, member.name)
     return Present(member=member, record=record, state=state, heartbeat_age=age, unread=unread)
+
+
+def _unread(team: Team, name: str) -> int | None:
+    try:
+        return team.inbox(name).unread_count()
+    except CorruptStateError:
+        return None
 
 
 def _state(team: Team, record: AgentRecord) -> tuple[str, float | None]:

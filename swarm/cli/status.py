@@ -100,7 +100,10 @@ def _limit(io: Io) -> int | None:
 
 
 def _row(agent: Present, subjects: Mapping[str, str], now: float) -> tuple[str, ...]:
-    unread = f"{count(agent.unread, 'message')} unread" if agent.unread else ""
+    if agent.unread is None:
+        unread = f"its mail is damaged: see swarm mail {agent.member.name}"
+    else:
+        unread = f"{count(agent.unread, 'message')} unread" if agent.unread else ""
     return (agent.member.name, agent.state, _doing(agent, subjects), _since(agent, now), unread)
 
 

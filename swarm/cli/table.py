@@ -44,6 +44,13 @@ AS = Option(
 TOKEN = _text(
     "token", "Proof of the claim, as it was printed; default the live one, if it is yours.", "TOKEN"
 )
+MSG_ID = Option(
+    name="msg_id",
+    flags=("--id",),
+    kind="str",
+    metavar="ID",
+    help="Id of the message, as an error said it: if it has arrived it is not sent again.",
+)
 REASON = _text("reason", "One sentence: why.")
 BACKEND = _choice(
     "backend",
@@ -297,7 +304,8 @@ _TALK_VERBS = (
             _place("to", "Name of the recipient; * for all."),
             _place("text", "The message; - reads it from stdin."),
         ),
-        options=(AS, _text("summary", "The message in a few words, for lists."), JSON),
+        options=(AS, _text("summary", "The message in a few words, for lists."), MSG_ID, JSON),
+        detail="It comes from the member that --as names, and from a person as `user`.",
         fast=True,
     ),
     Verb(

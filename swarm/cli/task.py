@@ -53,9 +53,10 @@ def claim(args: Mapping[str, Any], io: Io) -> int:
     name = claimer(args, io)
     team = team_to_change(args, io)
     store = team.tasks(name)
-    role = team.roster.load().role_of(name)
+    roster = team.roster.load()
+    roster.check_spelling(name)
     free_dead(team, name)
-    got = store.claim(name, role, _run_id(name, io), args["id"])
+    got = store.claim(name, roster.role_of(name), _run_id(name, io), args["id"])
     if isinstance(got, Refusal):
         raise TaskError(got.message, code=got.code, details=dict(got.details))
     token = got.claim.token if got.claim else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from swarm.cli.render import printable
 from swarm.cli.session import Io, actor, only_for_people, team_to_change
 from swarm.cli.task import print_changed
+from swarm.core.changes import check_commands
 from swarm.core.task import NewTask, Requires
 from swarm.errors import ConfigError
 
@@ -42,6 +43,7 @@ def edit(args: Mapping[str, Any], io: Io) -> int:
     fields = {key: args[key] for key in ("subject", "description") if args[key] is not None}
     if args["verify"]:
         only_for_people(io, "change what verifies a task")
+        check_commands(args["verify"])
     ours: dict[str, Any] = {"verify": list(args["verify"])} if args["verify"] else {}
     if args["owner"] is not None:
         ours["requires"] = _requires(team.roster.load(), args["owner"])

@@ -9,28 +9,30 @@ from swarm.cli.board import task_object
 from swarm.cli.session import Io, actor, claimer, team_to_change
 from swarm.cli.task import print_changed, shown_alone, token_for
 from swarm.core.task import Task
-from swarm.storage.tasks import TaskStore
+from swarm.storage import assignments
+from swarm.storage.team import Team
 
-_End = Callable[[TaskStore, str, str, str], Task]
+_End = Callable[[Team, str, str, str, str], Task]
 
 
 def fail(args: Mapping[str, Any], io: Io) -> int:
     """End a claimed task as failed."""
-    return _end_claim(args, io, TaskStore.fail, "is failed; swarm task retry makes it pending again")
+    outcome = "is failed; swarm task retry makes it pending again"
+    return _end_claim(args, io, lambda team, by, *claim: team.tasks(by).fail(*claim), outcome)
 
 
 def release(args: Mapping[str, Any], io: Io) -> int:
     """Give a claimed task back."""
-    return _end_claim(args, io, TaskStore.release, "is pending again")
+    return _end_claim(args, io, assignments.release, "is pending again")
 
 
 def _end_claim(args: Mapping[str, Any], io: Io, end: _End, outcome: str) -> int:
     name = claimer(args, io)
-    store = team_to_change(args, io).tasks(name)
+    team = team_to_change(args, io)
+    store = team.tasks(name)
     task = store.get_task(args["id"])
-    ended = end(
-        store, task.id, token_for(task, name, args["token"]), args["reason"] or f"{name} did not say why"
-    )
+    token = token_for(task, name, args["token"])
+    ended = end(team, name, task.id, token, args["reason"] or f"{name} did not say why")
     print_changed(ended, store, io, f"task {ended.id} {outcome}")
     return 0
 
@@ -48,9 +50,9 @@ def cancel(args: Mapping[str, Any], io: Io) -> int:
 
 def retry(args: Mapping[str, Any], io: Io) -> int:
     """Make a failed or cancelled task pending again."""
-    store = team_to_change(args, io).tasks(actor(io))
-    task = store.retry(args["id"])
-    print_changed(task, store, io, f"task {task.id} is pending again")
+    team = team_to_change(args, io)
+    task = assignments.retry(team, actor(io), args["id"])
+    print_changed(task, team.tasks(actor(io)), io, f"task {task.id} is pending again")
     return 0
 
 

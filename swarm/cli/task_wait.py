@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from swarm.cli.board import Board, Shown, list_object
+from swarm.cli.dead_claims import free_dead
 from swarm.cli.session import Io, actor, the_team
-from swarm.cli.task import shown_alone
 from swarm.cli.task_text import print_list
-from swarm.errors import EXIT_CODES, SwarmError
+from swarm.errors import EXIT_CODES, StateError, SwarmError
+from swarm.storage.dead import is_due
+from swarm.storage.watch import Watch
 
 if TYPE_CHECKING:
-    from swarm.storage.tasks import TaskStore
+    from swarm.core.table import TaskTable
     from swarm.storage.team import Team
 
 
@@ -23,8 +26,10 @@ def wait(args: Mapping[str, Any], io: Io) -> int:
     Ends as well when what is left waits for a task that failed or was cancelled: that would be for ever.
     """
     team = the_team(args, io)
-    store = team.tasks(actor(io))
-    tasks = _ended(team, store, args["ids"], args["timeout"])
+    with Watch([team.layout.journal]) as watch:
+        if watch.problem is not None:
+            io.note(f"Warning: {watch.problem}")
+        tasks = _Waiter(team, actor(io), args["ids"], watch).run(args["timeout"])
     if io.json:
         io.print_json({"team": team.name, "tasks": [list_object(shown) for shown in tasks]})
     else:
@@ -36,29 +41,73 @@ def wait(args: Mapping[str, Any], io: Io) -> int:
     return 0 if all_completed else EXIT_CODES["task_failed"]
 
 
-def _ended(team: Team, store: TaskStore, ids: tuple[str, ...], timeout: float | None) -> list[Shown]:
-    """Look each second until nothing can change any more; `timed_out` when that takes too long."""
-    deadline = None if timeout is None else team.clock.monotonic() + timeout
-    while True:
-        board = Board(store.list_tasks())
-        tasks, stuck = _chosen(board, store, ids), board.stuck()
-        going = [s.task.id for s in tasks if not s.task.finished and s.task.id not in stuck]
-        if not going:
-            return tasks
-        pause = team.settings.idle_check_seconds
-        if deadline is not None:
-            pause = min(pause, deadline - team.clock.monotonic())
-        if pause <= 0:
-            raise SwarmError(
-                f"time is up, and task {', '.join(going)} is not finished",
-                code="timed_out",
-                details={"tasks": going},
-            )
-        time.sleep(pause)
+class _Waiter:
+    """Looks at the folded journal when that has changed, and does what an idle teammate does meanwhile."""
+
+    def __init__(self, team: Team, by: str, ids: tuple[str, ...], watch: Watch) -> None:
+        self._team = team
+        self._by = by
+        self._store = team.tasks(by)
+        self._ids = tuple(dict.fromkeys(ids))
+        self._watch = watch
+
+    def run(self, timeout: float | None) -> list[Shown]:
+        """Return the tasks when nothing of them can change any more; `timed_out` when that takes too long.
+
+        Raises:
+            NotFoundError: a task that was named is not there, or is deleted meanwhile (no_such_task).
+
+        """
+        clock, settings = self._team.clock, self._team.settings
+        deadline = None if timeout is None else clock.monotonic() + timeout
+        sweep = clock.monotonic() + settings.idle_sweep_seconds
+        seen: tuple[int, int] | None = None
+        tasks: list[Shown] = []
+        going: list[str] = []
+        while True:
+            self._free_dead()
+            mark = self._store.change_mark()
+            if mark != seen:
+                seen, (tasks, going) = mark, self._look()
+            if not going:
+                return tasks
+            now = clock.monotonic()
+            pause = settings.idle_check_seconds if deadline is None else deadline - now
+            if pause <= 0:
+                raise _time_is_up(going)
+            if now >= sweep:
+                sweep = now + settings.idle_sweep_seconds
+                self._sweep()
+            time.sleep(min(settings.idle_pause_seconds, pause))
+            self._watch.wait(min(settings.idle_check_seconds, pause) - settings.idle_pause_seconds)
+
+    def _look(self) -> tuple[list[Shown], list[str]]:
+        """Return the tasks, and the numbers of those that may still go on."""
+        table = self._store.table()
+        if any(table.find(task_id) is None for task_id in self._ids):
+            self._store.sweep()  # another hand may have added it
+            table = self._store.table()
+        board = Board(table.tasks())
+        tasks, stuck = self._chosen(table, board), board.stuck()
+        return tasks, [s.task.id for s in tasks if not s.task.finished and s.task.id not in stuck]
+
+    def _chosen(self, table: TaskTable, board: Board) -> list[Shown]:
+        wanted = {table.get(task_id).id for task_id in self._ids}
+        return [shown for shown in board.tasks if not wanted or shown.task.id in wanted]
+
+    def _free_dead(self) -> None:
+        if is_due(self._team):
+            with suppress(StateError):  # somebody else may do it, or we the next time
+                free_dead(self._team, self._by)
+
+    def _sweep(self) -> None:
+        with suppress(StateError):
+            self._store.sweep()
 
 
-def _chosen(board: Board, store: TaskStore, ids: tuple[str, ...]) -> list[Shown]:
-    if not ids:
-        return list(board.tasks)
-    known = {shown.task.id: shown for shown in board.tasks}
-    return [known.get(i) or shown_alone(store.get_task(i), store) for i in dict.fromkeys(ids)]
+def _time_is_up(going: list[str]) -> SwarmError:
+    return SwarmError(
+        f"time is up, and task {', '.join(going)} is not finished",
+        code="timed_out",
+        details={"tasks": going},
+    )

@@ -85,23 +85,23 @@ def team_object(team: Team, roster: Roster) -> dict[str, Any]:
 
 def listed(listing: TeamListing, io: Io) -> dict[str, Any]:
     """Return a team as `team list --json` has it; of a foreign or damaged one little is known."""
+    if listing.problem:
+        return {"name": listing.name, "native": False, "problem": listing.problem}
     if not listing.native or listing.roster is None:
         return {"name": listing.name, "native": False}
     team = Team(Layout(root=io.root).team(listing.name), io.settings, io.clock)
     try:
         return team_object(team, listing.roster)
-    except SwarmError:  # one damaged team must not hide the others; `team show` says what is wrong
-        return {"name": listing.name, "native": True}
+    except SwarmError as error:  # one damaged team must not hide the others
+        return {"name": listing.name, "native": True, "problem": error.message}
 
 
 def _row(listing: TeamListing, io: Io) -> tuple[str, ...]:
-    if listing.problem:
-        return (listing.name, "damaged", "", "", listing.problem)
-    if not listing.native or listing.roster is None:
-        return (listing.name, "made by another program", "", "", "")
     found = listed(listing, io)
-    if "tasks" not in found:
-        return (listing.name, "damaged", "", "", f"see swarm team show {listing.name}")
+    if "problem" in found:
+        return (listing.name, "damaged", "", "", found["problem"])
+    if not found["native"]:
+        return (listing.name, "made by another program", "", "", "")
     done, total = found["tasks"]["completed"], _total(found["tasks"])
     return (
         listing.name,

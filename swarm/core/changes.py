@@ -5,7 +5,7 @@ A body lacks number, time and author; None means that the table is as wanted alr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from swarm.core.fields import EMPTY
@@ -35,6 +35,7 @@ def refusal(code: str, message: str, task: Task, **details: Any) -> TaskError:
 def create(table: TaskTable, new: NewTask, at: str, by: str) -> Body:
     """Decide on a new task under the next id; its number in the journal is the table's next."""
     _check_text(new.subject, new.metadata)
+    check_commands(new.verify)
     for blocker in new.blocked_by:
         _check_blocker(table, blocker)
     task = Task(
@@ -65,6 +66,7 @@ def edit(table: TaskTable, task_id: str, fields: Mapping[str, Any], ours: Mappin
     task = table.get(task_id)
     _check_editable(task, [*fields, *ours])
     _check_text(fields.get("subject", task.subject), fields.get("metadata") or EMPTY)
+    check_commands(ours.get("verify") or ())
     fields, ours = assigned(task, dict(fields), dict(ours))
     try:
         changed = patched(task, fields, ours)
@@ -124,6 +126,21 @@ def delete(table: TaskTable, task_id: str, *, unlink: bool = False) -> Body:
 def editable(status: str) -> frozenset[str]:
     """Return the fields of the file, and keys of ours, that can change in this status."""
     return _EDITABLE[status]
+
+
+def check_commands(verify: Iterable[str]) -> None:
+    """Refuse a command of which nothing would run: it succeeds, and the task would count as verified."""
+    if not all(map(runs_something, verify)):
+        raise ConfigError(
+            "an empty command verifies nothing; give a command, or leave it out",
+            code="bad_value",
+            details={"field": "verify"},
+        )
+
+
+def runs_something(command: str) -> bool:
+    """Tell whether a shell finds anything to run in a text; blank lines and comments are nothing."""
+    return any(line.strip() and line.strip()[0] != "#" for line in command.splitlines())
 
 
 def _check_text(subject: object, metadata: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from swarm.core.fields import EMPTY
+from swarm.core.fields import EMPTY, an_object
 from swarm.core.identity import agent_id, make_token
 from swarm.core.task import Claim, Task, parse_result, parse_task, render_task
 from swarm.values import Value
@@ -39,6 +39,48 @@ def changes_of(line: Mapping[str, Any], fold: Fold) -> Changes:
         return operation(line, fold)
     except KeyError as error:
         raise ValueError(f"a journal line lacks {error}") from error
+
+
+def changed_by(line: Mapping[str, Any], fold: Fold) -> dict[str, Task]:
+    """Return the tasks that a line changes, without those that it removes."""
+    return {task_id: task for task_id, task in changes_of(line, fold).items() if task is not None}
+
+
+def settled_later(line: Mapping[str, Any]) -> str | None:
+    """Return the status that a line gives its task, if the rest of it can be folded at any later time.
+
+    So it is with nearly all lines, claims and completions; most of what they say is never asked for by the
+    processes that only read them. None stands for any line that is not beyond doubt.
+    """
+    op = line.get("op")
+    if op == "claim" and len(line) == len(_CLAIM_KEYS) and line.keys() == _CLAIM_KEYS:
+        plain = type(line["at"]) is type(line["by"]) is type(line["run"]) is type(line["id"]) is str
+        return "in_progress" if plain and type(line["seq"]) is int else None
+    if op == "done" and len(line) == len(_COMPLETION_KEYS) and line.keys() == _COMPLETION_KEYS:
+        plain = line["status"] == "completed" and type(line["at"]) is type(line["id"]) is str
+        plain = plain and type(line["seq"]) is int
+        return "completed" if plain and _is_plain(line["result"]) else None
+    return None
+
+
+def _is_plain(result: object) -> bool:
+    if type(result) is not dict or type(result.get("summary")) is not str:
+        return False
+    for key, value in result.items():
+        if key not in _RESULT_TEXTS:
+            if type(value) is not list:
+                return False
+            for item in value:
+                if type(item) is not str:
+                    return False
+        elif type(value) is not str:
+            return False
+    return True
+
+
+_CLAIM_KEYS = frozenset({"seq", "op", "at", "by", "id", "run"})
+_COMPLETION_KEYS = frozenset({"seq", "op", "at", "by", "id", "token", "status", "result"})
+_RESULT_TEXTS = frozenset({"summary", "commit"})
 
 
 def named_ids(line: Mapping[str, Any]) -> tuple[str, ...]:
@@ -91,7 +133,7 @@ def _done(line: Mapping[str, Any], fold: Fold) -> Changes:
         before,
         line,
         status=line["status"],
-        result=parse_result(line["result"]) if "result" in line else None,
+        result=parse_result(an_object(line["result"], "result")) if "result" in line else None,
         reason=line.get("reason"),
         attempts=line.get("attempts", before.attempts),
         crashes=line.get("crashes", before.crashes),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from swarm.core.changes import Body, assigned, editable, link, unlink
+from swarm.core.changes import Body, assigned, editable, link, runs_something, unlink
 from swarm.core.fields import EMPTY, present
 from swarm.core.identity import RUNTIME, USER
 from swarm.core.jsontext import compact
@@ -130,6 +130,7 @@ def adopt_new(table: TaskTable, found: Task, at: str) -> Body:
         owner=found.owner or (USER if found.status == "in_progress" else None),
         blocks=(),
         blocked_by=tuple(dict.fromkeys(other for other in found.blocked_by if table.find(other))),
+        verify=tuple(filter(runs_something, found.verify)),
         seq=table.seq + 1,
         created_by=found.created_by or USER,
         created_at=found.created_at or at,
@@ -192,6 +193,8 @@ def _edits(table: TaskTable, base: Task, found: Task) -> Iterator[Step]:
 def _may_edit(task: Task, key: str, found: Task) -> bool:
     if key == "subject":
         return bool(found.subject.strip())
+    if key == "verify":
+        return key in editable(task.status) and all(map(runs_something, found.verify))
     if key == "owner" and task.status == "in_progress":
         return task.claim is None and found.owner is not None
     known = key in _EDITABLE_OURS or key == "owner"

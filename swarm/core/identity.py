@@ -7,6 +7,7 @@ checked once, when the name is given.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from swarm.errors import ConfigError
 from swarm.values import Value
@@ -57,6 +58,11 @@ def suggest_name(text: str, what: str = "teammate") -> str:
 def same_name(a: str, b: str) -> bool:
     """Names that differ only in case are one name: some file systems cannot tell them apart."""
     return a.casefold() == b.casefold()
+
+
+def other_spelling(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that this one differs from in case alone."""
+    return next((other for other in known if other != name and same_name(other, name)), None)
 
 
 def agent_id(name: str, team: str) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 from zlib import crc32
 
-from swarm.core.jsontext import compact, parse_object
+from swarm.core.jsontext import compact
 
 _KEY = b',"c":"'
 _TAIL = len(_KEY) + 8 + len(b'"}')
+_decode = json.JSONDecoder().raw_decode
 
 
 def render_line(body: Mapping[str, Any]) -> bytes:
@@ -19,11 +21,22 @@ def render_line(body: Mapping[str, Any]) -> bytes:
 
 
 def parse_line(raw: bytes) -> dict[str, Any]:
-    """Return the body of a line, without its checksum; a damaged or torn line is a ValueError."""
-    line = raw.removesuffix(b"\n")
-    start, tail = line[:-_TAIL], line[-_TAIL:]
-    if not (tail.startswith(_KEY) and tail.endswith(b'"}')):
-        raise ValueError("a journal line without a checksum")
-    if tail[len(_KEY) : -2] != b"%08x" % crc32(start):
-        raise ValueError("a journal line whose checksum is wrong")
-    return dict(parse_object((start + b"}").decode()))
+    """Return the body of a line, without its checksum; a damaged or torn line is a ValueError.
+
+    Every process does this with each line that another one writes.
+    """
+    end = len(raw) - _TAIL - raw.endswith(b"\n")
+    start, tail = raw[:end], raw[end : end + _TAIL]
+    if tail != b'%s%08x"}' % (_KEY, crc32(start)):
+        raise ValueError(_fault(tail))
+    text = start.decode() + "}"
+    body, stop = _decode(text)
+    if stop != len(text) or not isinstance(body, dict):
+        raise ValueError("a journal line that is no JSON object")
+    return body
+
+
+def _fault(tail: bytes) -> str:
+    if tail.startswith(_KEY) and tail.endswith(b'"}'):
+        return "a journal line whose checksum is wrong"
+    return "a journal line without a checksum"

@@ -12,6 +12,7 @@ from typing import Any
 
 from swarm.core.changes import Body, create, delete, edit, link, refusal, unlink
 from swarm.core.fields import EMPTY, present
+from swarm.core.identity import other_spelling
 from swarm.core.table import TaskTable
 from swarm.core.task import Task, TaskResult, may_move, render_result
 from swarm.errors import TaskError
@@ -22,6 +23,7 @@ __all__ = [
     "end_attempt", "fail", "free_dead", "link", "release", "retry", "stamp", "unfit", "unlink",
 ]  # fmt: skip
 
+_BY_HAND = ".cli"
 PARKED = "parked"
 """How the reason of a task begins that failed because it was tried too often."""
 
@@ -43,6 +45,9 @@ def claim(
     table: TaskTable, name: str, role: str | None, run_id: str, task_id: str | None = None
 ) -> Body | Refusal:
     """Decide which task an agent gets: this one, else the lowest that it may take. One at a time."""
+    misspelt = _misspelt(table, name) if run_id.endswith(_BY_HAND) else None
+    if misspelt is not None:
+        return misspelt
     if task_id is not None:
         refused = _refused_by(table, name, role, table.get(task_id))
         return refused or _claimed(name, run_id, task_id)
@@ -86,11 +91,11 @@ def _with_earlier(task: Task, reason: str) -> str:
     return earlier if reason in earlier else f"{earlier}; attempt {task.attempts + 1}: {reason}"
 
 
-def release(table: TaskTable, task_id: str, token: str, reason: str) -> Body:
-    """Give a task back; it stays assigned to the agent that it was meant for."""
+def release(table: TaskTable, task_id: str, token: str, reason: str, *, to_nobody: bool = False) -> Body:
+    """Give a task back to the agent that it was meant for, or to nobody when that is not there."""
     task = table.get(task_id)
     _check_held(task, token)
-    return _free(task, reason, owner=_meant_for(task))
+    return _free(task, reason, owner=None if to_nobody else _meant_for(task))
 
 
 def free_dead(table: TaskTable, task_id: str, run_id: str, reason: str, crashes_max: int) -> Body | None:
@@ -117,8 +122,11 @@ def cancel(table: TaskTable, task_id: str, reason: str) -> Body | None:
     return _done(task, "cancelled", reason=_sentence(reason))
 
 
-def retry(table: TaskTable, task_id: str) -> Body | None:
-    """Decide that a failed or cancelled task starts anew: no attempts, no claim, no reason."""
+def retry(table: TaskTable, task_id: str, *, to_nobody: bool = False) -> Body | None:
+    """Decide that a failed or cancelled task starts anew: no attempts, no claim, no reason.
+
+    The owner is as after a release.
+    """
     task = table.get(task_id)
     if task.status == "pending":
         return None
@@ -126,7 +134,8 @@ def retry(table: TaskTable, task_id: str) -> Body | None:
         raise refusal("in_progress", f"{task.owner} works on task {task_id} now; nothing to retry", task)
     if not may_move(task.status, "pending"):
         raise _finished(task)
-    body = _free(task, "retry", owner=_meant_for(task), attempts=0, crashes=0)
+    owner = None if to_nobody else _meant_for(task)
+    body = _free(task, "retry", owner=owner, attempts=0, crashes=0)
     body.pop("token", None)
     return body
 
@@ -142,6 +151,15 @@ def current_token(table: TaskTable, task_id: str, name: str) -> str:
 
 def _claimed(name: str, run_id: str, task_id: str) -> Body:
     return {"op": "claim", "by": name, "id": task_id, "run": run_id}
+
+
+def _misspelt(table: TaskTable, name: str) -> Refusal | None:
+    """Refuse a name that nobody has given out, and that somebody at work has in another case."""
+    spelling = other_spelling(name, filter(None, (task.owner for task in table.in_progress())))
+    if spelling is None:
+        return None
+    message = f"there is no {name}, but {spelling}, who is at work; write it like that"
+    return Refusal(code="bad_name", message=message, details={"value": name, "suggestion": spelling})
 
 
 def _busy(table: TaskTable, name: str) -> Refusal | None:

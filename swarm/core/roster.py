@@ -19,7 +19,8 @@ from swarm.core.fields import (
     texts,
     wrong,
 )
-from swarm.errors import NotFoundError
+from swarm.core.identity import other_spelling
+from swarm.errors import ConfigError, NotFoundError
 from swarm.values import Value
 
 SCHEMA = 1
@@ -83,6 +84,16 @@ class Roster(Value):
                 details={"value": name, "valid": list(self.names())},
             )
         return found
+
+    def check_spelling(self, name: str) -> None:
+        """Refuse a name that differs from a member's in case alone (bad_name); any other need be nobody's."""
+        spelling = other_spelling(name, self.names())
+        if spelling is not None:
+            raise ConfigError(
+                f"there is no {name} in team {self.name}, but {spelling}; write it like that",
+                code="bad_name",
+                details={"value": name, "suggestion": spelling},
+            )
 
     def names(self) -> tuple[str, ...]:
         return tuple(member.name for member in self.members)

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from swarm.core.fields import integer
-from swarm.core.fold import Changes, Fold, changes_of
+from swarm.core.fold import Changes, Fold, changed_by, changes_of, settled_later
 from swarm.core.globs import may_overlap
 from swarm.core.graph import shortest_path
+from swarm.core.journal import parse_line
 from swarm.core.outlook import Outlook
 from swarm.core.ready import OPEN_LANE, ReadyQueue
 from swarm.core.task import STATUSES, Task, render_task
@@ -29,18 +30,21 @@ class TaskTable:
     def _reset(self, *, gen: int, seq: int, next_id: int) -> None:
         self.gen, self.seq, self.next_id = gen, seq, next_id
         self._tasks: dict[str, Task] = {}
+        self._later: dict[str, bytes] = {}  # lines, as they were read, that are not in these tasks yet
+        self._statuses: dict[str, str] = {}
         self._dependents: dict[str, dict[str, None]] = {}
         self._waits: dict[str, int] = {}  # for each task, how many of its blockers are not completed
         self._queue = ReadyQueue()
-        self._outlook = Outlook(self.find, lambda task_id: self._dependents.get(task_id, ()), _lane)
-        self._running: dict[str, Task] = {}
+        self._outlook = Outlook(self._statuses, self._tasks, self._dependents, _lane)
+        self._running: dict[str, str | None] = {}  # with their owners
         self._status_counts = dict.fromkeys(STATUSES, 0)
 
-    def apply(self, line: Mapping[str, Any]) -> tuple[str, ...]:
+    def apply(self, line: Mapping[str, Any], raw: bytes | None = None) -> tuple[str, ...]:
         """Apply one line and return the ids it touched, the line's own task first.
 
         A line that is in the table already changes nothing; one that leaves a gap, or cannot be
-        true of these tasks, is a ValueError and changes nothing either.
+        true of these tasks, is a ValueError and changes nothing either. Who gives the line as it was read
+        as well allows to put off what nobody may ever ask for.
         """
         if line.get("op") == "head":
             self._begin(line)
@@ -50,6 +54,12 @@ class TaskTable:
             return ()
         if seq is not None and seq != self.seq + 1:
             raise ValueError(f"journal line {seq} follows line {self.seq}")
+        status = settled_later(line) if raw else None
+        if raw and status and line["id"] in self._tasks:
+            self._later[line["id"]] = self._later.get(line["id"], b"") + raw
+            self._move_on(line["id"], status, line["by"])
+            self.seq = line["seq"]
+            return (line["id"],)
         changes = changes_of(line, self._fold)
         self._put_all(changes)
         if seq is not None:
@@ -74,11 +84,14 @@ class TaskTable:
         return head, *({"op": "snap", "task": render_task(task)} for task in tasks)
 
     def find(self, task_id: str) -> Task | None:
+        if task_id in self._later:
+            for raw in self._later.pop(task_id).splitlines():
+                self._tasks.update(changed_by(parse_line(raw), self._fold))
         return self._tasks.get(task_id)
 
     def get(self, task_id: str) -> Task:
         """Return the task of this id, else `no_such_task`."""
-        found = self._tasks.get(task_id)
+        found = self.find(task_id)
         if found is None:
             raise NotFoundError(
                 f"there is no task {task_id} in team {self.team}",
@@ -89,10 +102,10 @@ class TaskTable:
 
     def tasks(self) -> tuple[Task, ...]:
         """Return all tasks, lowest id first."""
-        return tuple(sorted(self._tasks.values(), key=lambda task: int(task.id)))
+        return tuple(map(self.get, self.ids()))
 
     def ids(self) -> tuple[str, ...]:
-        return tuple(task.id for task in self.tasks())
+        return tuple(sorted(self._tasks, key=int))
 
     def open_blockers(self, task_id: str) -> tuple[str, ...]:
         """Return the blockers that are not completed: failed and cancelled ones hold a task back as well."""
@@ -121,17 +134,17 @@ class TaskTable:
 
     def in_progress_of(self, name: str) -> tuple[str, ...]:
         """Return the tasks that this agent holds."""
-        return tuple(task.id for task in self._running.values() if task.owner == name)
+        return tuple(task_id for task_id, owner in self._running.items() if owner == name)
 
     def in_progress(self) -> tuple[Task, ...]:
         """Return the tasks that somebody is on; costs nothing for all others."""
-        return tuple(self._running.values())
+        return tuple(map(self.get, self._running))
 
     def overlapping(self, task: Task) -> tuple[str, ...]:
         """Return the other tasks in progress that may write what this one may write."""
         if not task.files:
             return ()
-        running = (other for other in self._running.values() if other.files and other.id != task.id)
+        running = (self._tasks[task_id] for task_id in self._running if task_id != task.id)
         return tuple(other.id for other in running if _files_overlap(task, other))
 
     def cycle_with(self, a: str, b: str) -> tuple[str, ...] | None:
@@ -145,11 +158,28 @@ class TaskTable:
         return {"pending": pending, "ready": ready, "blocked": pending - ready, **finished}
 
     def _is_completed(self, task_id: str) -> bool:
-        task = self._tasks.get(task_id)
-        return task is not None and task.status == "completed"
+        return self._statuses.get(task_id) == "completed"
 
     def _may_take(self, task: Task, name: str, role: str | None) -> bool:
         return _is_meant_for(task, name, role) and not self.overlapping(task)
+
+    def _move_on(self, task_id: str, status: str, by: str) -> None:
+        """Do what `_move` does, for a claim or completion alone: all processes do it for all that one does.
+
+        What else such a line says of its task waits until somebody asks.
+        """
+        before, number = self._statuses[task_id], int(task_id)
+        self._statuses[task_id] = status
+        self._status_counts[before] -= 1
+        self._status_counts[status] += 1
+        self._queue.remove(number)
+        self._outlook.drop(task_id)
+        if status == "in_progress":
+            self._running[task_id] = by
+        else:
+            self._running.pop(task_id, None)
+        if (status == "completed") != (before == "completed"):
+            self._tell_dependents(task_id, -1 if status == "completed" else 1)
 
     def _put_all(self, changes: Changes) -> None:
         for task_id, task in changes.items():
@@ -157,29 +187,32 @@ class TaskTable:
 
     def _put(self, task_id: str, after: Task | None) -> None:
         before = self._tasks.get(task_id)
-        was_completed = self._is_completed(task_id)
-        self._store(task_id, before, after)
+        self._later.pop(task_id, None)
+        if after is None:
+            self._tasks.pop(task_id, None)
+        else:
+            self._tasks[task_id] = after
+            self.next_id = max(self.next_id, int(task_id) + 1)
         old, new = (before.blocked_by if before else ()), (after.blocked_by if after else ())
         if old != new:
             self._relink(task_id, old, new)
-        completed = self._is_completed(task_id)
-        if completed != was_completed:
-            self._tell_dependents(task_id, -1 if completed else 1)
+        self._move(task_id, after.status if after else None, after.owner if after else None)
+
+    def _move(self, task_id: str, status: str | None, owner: str | None) -> None:
+        """Bring all indexes up to date with a task's status; None: it is gone."""
+        before = self._statuses.pop(task_id, None)
+        if before is not None:
+            self._status_counts[before] -= 1
+        self._running.pop(task_id, None)
+        if status is not None:
+            self._statuses[task_id] = status
+            self._status_counts[status] += 1
+            if status == "in_progress":
+                self._running[task_id] = owner
+        if (status == "completed") != (before == "completed"):
+            self._tell_dependents(task_id, -1 if status == "completed" else 1)
         self._refresh(task_id)
         self._outlook.refresh(task_id)
-
-    def _store(self, task_id: str, before: Task | None, after: Task | None) -> None:
-        if before is not None:
-            self._status_counts[before.status] -= 1
-            self._running.pop(task_id, None)
-        if after is None:
-            self._tasks.pop(task_id, None)
-            return
-        self._tasks[task_id] = after
-        self.next_id = max(self.next_id, int(task_id) + 1)
-        self._status_counts[after.status] += 1
-        if after.status == "in_progress":
-            self._running[task_id] = after
 
     def _relink(self, task_id: str, old: tuple[str, ...], new: tuple[str, ...]) -> None:
         for other in old:
@@ -194,9 +227,8 @@ class TaskTable:
             self._refresh(dependent)
 
     def _refresh(self, task_id: str) -> None:
-        task = self._tasks.get(task_id)
-        if task is not None and task.status == "pending" and not self._waits.get(task_id):
-            self._queue.add(int(task_id), _lane(task))
+        if self._statuses.get(task_id) == "pending" and not self._waits.get(task_id):
+            self._queue.add(int(task_id), _lane(self._tasks[task_id]))
         else:
             self._queue.remove(int(task_id))
 

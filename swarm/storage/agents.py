@@ -37,6 +37,7 @@ class AgentStore:
     def save(self, record: AgentRecord) -> None:
         """Replace an agent's record, whoever it was written by."""
         with self._lock(record.name):
+            files.remove_drafts(self._layout.agent(record.name))
             self._write(record)
 
     def update(self, name: str, **changes: Any) -> AgentRecord:

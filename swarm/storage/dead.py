@@ -14,6 +14,7 @@ from swarm.core.identity import RUNTIME, RunId, is_later_life, parse_run_id
 from swarm.core.task import Task
 from swarm.errors import CorruptStateError
 from swarm.storage import network, processes
+from swarm.storage.assignments import tell_if_missing
 from swarm.storage.team import Team
 from swarm.values import Value
 
@@ -79,11 +80,12 @@ def is_outlived(team: Team, run_id: str) -> bool:
     """Tell whether a life has no say in this team (any more): it has ended, or was never one of it.
 
     What it left running may go on, and find a team of the same name that another run has made. A damaged
-    record proves nothing, and who claimed at the command line has none.
+    record proves nothing. Who claimed at the command line has no record: its say ends with the claim.
     """
-    life = _find_life(run_id)
-    if life is None:
-        return False
+    life = parse_run_id(run_id)
+    if life.life == _CLI:
+        held = team.tasks(life.agent).table().in_progress()
+        return not any(task.claim and task.claim.run_id == run_id for task in held)
     try:
         record = network.look_again(lambda: team.agents.load(life.agent))
     except CorruptStateError:
@@ -122,6 +124,7 @@ def _free(team: Team, dead: DeadLife, by: str) -> Iterator[Freed]:
     for task_id in store.table().in_progress_of(dead.record.name):
         task = store.free_dead(task_id, run_id, dead.reason)
         if task is not None:
+            tell_if_missing(team, task, dead=None if dead.replaced else dead.record.name)
             yield Freed(task=task, run_id=run_id, reason=dead.reason)
 
 

@@ -12,6 +12,7 @@ from swarm.errors import CorruptStateError, StorageIOError
 from swarm.storage import network, syscalls
 
 _CHUNK = 1 << 16
+_DRAFT_END = ".tmp"
 _OPENINGS = 4
 _LISTS = (list, tuple)
 _EMPTY: dict[type, str] = {
@@ -151,8 +152,24 @@ def write_draft(draft: str, data: bytes, *, sync: bool = False) -> None:
 
 def draft_name(path: str) -> str:
     """Return the hidden name beside `path` under which this process prepares its next content."""
+    return f"{_draft_start(path)}{os.getpid()}{_DRAFT_END}"
+
+
+def remove_drafts(*paths: str) -> None:
+    """Remove what killed writers of these files of one folder left; only for who holds the files' lock."""
+    folder = os.path.dirname(paths[0])
+    starts = tuple(map(_draft_start, paths))
+    for entry in syscalls.list_folder(folder):
+        path = f"{folder}/{entry}"
+        if entry.endswith(_DRAFT_END) and any(
+            path.startswith(start) and path[len(start) : -len(_DRAFT_END)].isdigit() for start in starts
+        ):
+            syscalls.unlink(path)
+
+
+def _draft_start(path: str) -> str:
     folder, name = os.path.split(path)
-    return f"{folder}/.{name.removesuffix('.json')}.{os.getpid()}.tmp"
+    return f"{folder}/.{name.removesuffix('.json')}."
 
 
 def discard(path: str) -> None:

@@ -65,15 +65,7 @@ class Hands:
 
         What a killed deletion left, or a late writer brought back, is removed.
         """
-        findings: list[Verdict] = []
-        waiting: dict[str, Task] = {}
-        for task_id in self._files.ids():
-            if table.find(task_id) is None:
-                findings += self._sort_out(table, task_id, waiting)
-        added = dict(waiting)
-        while waiting:
-            for task_id in _next_of(waiting):
-                self._commit(adopt_new(table, waiting.pop(task_id), format_time(self._clock.now())))
+        findings, added = self._add_unknown(table, table.seq)
         for task_id, found in added.items():
             findings += [
                 Verdict(task=task_id, what="adopted"),
@@ -81,14 +73,46 @@ class Hands:
             ]
         return findings
 
-    def _sort_out(self, table: TaskTable, task_id: str, waiting: dict[str, Task]) -> list[Verdict]:
+    def take_over_lost(self, table: TaskTable, last: int) -> None:
+        """Take over what files know of lines behind this one, which the journal has lost. Writes no file.
+
+        All are read first, since the line of one may change its neighbours.
+        """
+        later = [found for task_id in table.ids() if (found := self._find(task_id)) and found.seq > last]
+        _, added = self._add_unknown(table, last)
+        links = (adopt_new_links(table, found) for found in added.values())
+        for steps in (*links, *(adopt_later(table, found) for found in later)):
+            for step in steps:
+                if not isinstance(step, PutBack):  # the file is written by the journal afterwards
+                    self._commit(step)
+
+    def _find(self, task_id: str) -> Task | None:
+        try:
+            return self._files.read(task_id)
+        except Damaged:
+            return None
+
+    def _add_unknown(self, table: TaskTable, last: int) -> tuple[list[Verdict], dict[str, Task]]:
+        """Add the tasks that the journal does not know; up to the line of this number it knew all."""
+        findings: list[Verdict] = []
+        waiting: dict[str, Task] = {}
+        for task_id in self._files.ids():
+            if table.find(task_id) is None:
+                findings += self._sort_out(table, task_id, waiting, last)
+        added = dict(waiting)
+        while waiting:
+            for task_id in _next_of(waiting):
+                self._commit(adopt_new(table, waiting.pop(task_id), format_time(self._clock.now())))
+        return findings, added
+
+    def _sort_out(self, table: TaskTable, task_id: str, waiting: dict[str, Task], last: int) -> list[Verdict]:
         try:
             found = self._files.read(task_id)
         except Damaged as damage:
             return [Verdict(task=task_id, what="damaged", reason=str(damage))]
         if found is None:
             return []
-        if int(task_id) < table.next_id and 0 < found.seq <= table.seq:
+        if is_left_over(table, found, last):
             self._files.remove(task_id)
             return [Verdict(task=task_id, what="removed")]
         waiting[task_id] = found
@@ -160,6 +184,14 @@ class Hands:
             return journal.replay(0).version(task.id, found.seq) or guessed_base(task, found)
         finally:
             journal.close()
+
+
+def is_left_over(table: TaskTable, found: Task, last: int) -> bool:
+    """Tell whether a file whose task is not there is one of ours that a deletion left, or a late writer.
+
+    `last` is the line up to which the journal is known to be whole.
+    """
+    return int(found.id) < table.next_id and 0 < found.seq <= last
 
 
 def _next_of(waiting: dict[str, Task]) -> list[str]:

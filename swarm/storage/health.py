@@ -42,17 +42,14 @@ class Outcome(Value):
 
 def examine_team(team: Team, end_tools: EndTools) -> tuple[Finding, ...]:
     """Return all that is wrong with a team of ours, in the order in which it should be mended."""
-    parts = (
-        examine_folders,
-        examine_locks,
-        examine_tasks,
-        partial(examine_agents, end_tools=end_tools),
-        examine_secrets,
-        examine_mail,
-        examine_lines,
-        examine_leftovers,
-    )
-    found = tuple(finding for part in parts for finding in _guarded(team, part))
+    found = [f for part in (examine_folders, examine_locks, examine_tasks) for f in _guarded(team, part)]
+    rest: tuple[Callable[[Team], Iterator[Finding]], ...]
+    rest = (examine_secrets, examine_mail, examine_lines, examine_leftovers)
+    if not any(
+        finding.kind == "cut_journal" for finding in found
+    ):  # whose table nobody reads without mending it
+        rest = (partial(examine_agents, end_tools=end_tools), *rest)
+    found += [finding for part in rest for finding in _guarded(team, part)]
     team.close()
     return tuple({finding.key: finding for finding in reversed(found)}.values())[::-1]
 

@@ -1,14 +1,12 @@
-"""Health of a task list: the journal, the files that follow it, and the links between tasks."""
+"""Health of a task list: the journal, and the files that follow it."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from functools import partial
 
-from swarm.core.graph import shortest_path
 from swarm.core.identity import USER
 from swarm.core.operations import Body
 from swarm.core.table import TaskTable
@@ -16,14 +14,16 @@ from swarm.core.task import Task, render_task
 from swarm.errors import CorruptStateError, LockTimeoutError
 from swarm.storage import files, syscalls
 from swarm.storage.finding import Finding, keep_copy, set_aside, undisturbed, why
+from swarm.storage.hands import is_left_over
 from swarm.storage.health_folders import held_lock, renew_lock, write_mark_again
+from swarm.storage.health_links import changing, find_loop, find_one_sided_links
 from swarm.storage.journal import Journal
-from swarm.storage.ledger import Ledger
-from swarm.storage.task_files import TaskFiles
+from swarm.storage.mark import find_mark
+from swarm.storage.task_files import Damaged, TaskFiles
 from swarm.storage.team import Team
 
 _KNOWN = re.compile(
-    r"[1-9][0-9]*\.json|\.highwatermark|\.journal\.jsonl(\.new)?|\.journal\.damaged-.*|\..+\.[0-9]+\.tmp|.*\.lock",
+    r"[1-9][0-9]{0,8}\.json|\.highwatermark|\.journal\.jsonl(\.new)?|\.journal\.damaged-.*|\..+\.[0-9]+\.tmp|.*\.lock",
     re.ASCII,
 )
 
@@ -73,10 +73,20 @@ def _task_list(team: Team) -> Iterator[Finding]:
         return
     finally:
         journal.close()
+    mark = find_mark(team.layout.lock("tasks"))
+    if mark is not None and mark.of_this_boot and mark.seq > journal.table.seq:
+        yield Finding(
+            kind="cut_journal",
+            path=path,
+            what=f"it ends with line {journal.table.seq}, and had line {mark.seq}",
+            remedy="what the task files know beyond it is taken over, and it goes on with higher numbers",
+            mend=partial(write_mark_again, team),
+        )
+        return
     yield from _files(team, journal.table)
     yield from _counter(team)
-    yield from _links(team, journal.table)
-    yield from _loop(team, journal.table)
+    yield from find_one_sided_links(team, journal.table)
+    yield from find_loop(team, journal.table)
 
 
 def _odd_files(team: Team) -> Iterator[Finding]:
@@ -111,14 +121,25 @@ def _files(team: Team, table: TaskTable) -> Iterator[Finding]:
             )
     for task_id in task_files.ids():
         if table.find(task_id) is None:
+            what, remedy, mend = _unknown(team, table, task_files, task_id)
             path = team.layout.task(task_id)
-            yield Finding(
-                kind="unknown_task_file",
-                path=path,
-                what=f"the journal knows no task {task_id}",
-                remedy="a new task is taken over, all else goes; a copy is kept aside",
-                mend=partial(_sort_out, team, task_id),
-            )
+            yield Finding(kind="unknown_task_file", path=path, what=what, remedy=remedy, mend=mend)
+
+
+def _unknown(
+    team: Team, table: TaskTable, task_files: TaskFiles, task_id: str
+) -> tuple[str, str, Callable[[], object]]:
+    """Return what a file is that the journal does not know, and what the store does with it as well."""
+    path = team.layout.task(task_id)
+    try:
+        found = task_files.read(task_id)
+    except Damaged as damage:
+        return f"it is no task: {damage}", "it is set aside", partial(_set_aside_no_task, team, task_id)
+    if found is not None and is_left_over(table, found, table.seq):
+        what, remedy = f"task {task_id} was deleted", "it is removed, and a copy is kept aside"
+        return what, remedy, partial(_sweep, team, path, keep=True)
+    what, remedy = f"another hand has added task {task_id}", "it is taken over as a new task"
+    return what, remedy, partial(_sweep, team, path, keep=False)
 
 
 _REMEDIES = {
@@ -187,11 +208,12 @@ def _sweep(team: Team, path: str, *, keep: bool) -> None:
     team.tasks(USER).sweep()
 
 
-def _sort_out(team: Team, task_id: str) -> None:
+def _set_aside_no_task(team: Team, task_id: str) -> None:
+    """Set a file aside unless it has become a task: who wrote it may have been at it."""
     path = team.layout.task(task_id)
-    _sweep(team, path, keep=True)
-    if team.tasks(USER).table().find(task_id) is None:
-        syscalls.unlink(path)
+    _sweep(team, path, keep=False)
+    if team.tasks(USER).table().find(task_id) is None and syscalls.find_stat(path) is not None:
+        set_aside(team, path)
 
 
 def _counter(team: Team) -> Iterator[Finding]:
@@ -208,72 +230,6 @@ def _counter(team: Team) -> Iterator[Finding]:
 
 
 def _count_again(team: Team) -> None:
-    with _changing(team) as ledger:
+    with changing(team) as ledger:
         highest = ledger.refresh().next_id - 1
         files.write_bytes(team.layout.highwatermark, str(highest).encode())
-
-
-def _links(team: Team, table: TaskTable) -> Iterator[Finding]:
-    """Find links that only one of two tasks knows of. What a task says that it waits for is what holds."""
-    pairs = [(a, task.id) for task in table.tasks() for a in task.blocked_by]
-    pairs += [(task.id, b) for task in table.tasks() for b in task.blocks]
-    for a, b in dict.fromkeys(pairs):
-        blocker, waiting = table.find(a), table.find(b)
-        says_a, says_b = (
-            blocker is not None and b in blocker.blocks,
-            waiting is not None and a in waiting.blocked_by,
-        )
-        if says_a and says_b:
-            continue
-        knows = b if says_b else a
-        gone = a if blocker is None else b if waiting is None else None
-        what = f"task {knows} alone says that {b} waits for {a}"
-        yield Finding(
-            kind="one_sided_link",
-            path=team.layout.task(knows),
-            what=f"{what}, and there is no task {gone}" if gone else what,
-            remedy="both say so" if says_b and not gone else "none says so",
-            mend=partial(_mirror, team, a, b),
-        )
-
-
-def _mirror(team: Team, a: str, b: str) -> None:
-    with _changing(team) as ledger:
-        body = _link_body(ledger.refresh(), a, b)
-        if body is not None:
-            ledger.commit(body)
-
-
-def _link_body(table: TaskTable, a: str, b: str) -> Body | None:
-    blocker, waiting = table.find(a), table.find(b)
-    if blocker is not None and waiting is not None:
-        return {"op": "edge", "a": a, "b": b, "add": a in waiting.blocked_by}
-    if waiting is not None:
-        return {"op": "edit", "id": b, "set": {"blockedBy": [i for i in waiting.blocked_by if i != a]}}
-    if blocker is not None:
-        return {"op": "edit", "id": a, "set": {"blocks": [i for i in blocker.blocks if i != b]}}
-    return None
-
-
-def _loop(team: Team, table: TaskTable) -> Iterator[Finding]:
-    """Find tasks that wait for each other, which no verb allows; which link goes is for people to say."""
-    waits = {task.id: table.open_blockers(task.id) for task in table.tasks() if task.status == "pending"}
-    for task_id, blockers in waits.items():
-        for blocker in blockers:
-            path = shortest_path(blocker, task_id, lambda node: waits.get(node, ()))
-            if path:
-                loop = " -> ".join((task_id, *path))
-                hint = f"swarm task edit {task_id} --remove-blocked-by {blocker} breaks the loop"
-                what = f"tasks {loop} wait for each other; {hint}"
-                yield Finding(kind="cycle", path=team.layout.task(task_id), what=what)
-                return
-
-
-@contextmanager
-def _changing(team: Team) -> Iterator[Ledger]:
-    ledger = Ledger(team.layout, USER, team.settings, team.clock)
-    try:
-        with ledger.locked():
-            yield ledger
-    finally:
-        ledger.close()

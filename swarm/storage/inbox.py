@@ -18,7 +18,7 @@ from swarm.errors import CorruptStateError, StateError
 from swarm.settings import Settings
 from swarm.storage import files, syscalls
 from swarm.storage.events import EventLog
-from swarm.storage.inbox_files import InboxFiles, render_line, split_array
+from swarm.storage.inbox_files import DAMAGED, InboxFiles, render_line, split_array
 from swarm.storage.layout import TeamLayout
 from swarm.storage.lock import FileLock
 
@@ -56,12 +56,23 @@ class Inbox:
         Never waits for mail. What has expired is not shown; the next acknowledgement removes it. A crash
         after this call delivers the same messages again; the transcript's ids tell what the model has seen.
         """
-        now = self._clock.now()
-        return order_for_peek(m for m in _once(self._load()) if not m.read and not _is_expired(m, now))
+        return self._shown(self._load())
+
+    def look(self) -> tuple[Message, ...]:
+        """Return what `peek` would, for others than the owner: writes nothing, takes no lock.
+
+        CorruptStateError where the owner's next look, or the next sender, sets a damaged array aside.
+        """
+        overflow = self._files.load_overflow()  # first, as in `_load`
+        return self._shown(split_array(self._files.load_array())[0] + overflow)
 
     def unread_count(self) -> int:
-        """Return how many messages `peek` would show."""
-        return len(self.peek())
+        """Return how many messages there are to `look` at."""
+        return len(self.look())
+
+    def left_out(self) -> tuple[int, tuple[str, ...]]:
+        """Return what no look shows: how many items of the array are no messages, and arrays set aside."""
+        return len(split_array(self._files.load_array())[1]), self._files.set_aside()
 
     def acknowledge(self, msg_ids: Iterable[str]) -> None:
         """Move these messages to the history, and fill the array from the overflow.
@@ -75,6 +86,10 @@ class Inbox:
     def history(self) -> tuple[Message, ...]:
         """Return what was acknowledged or has expired, in that order."""
         return tuple(self._files.load_history())
+
+    def _shown(self, waiting: Iterable[Message]) -> tuple[Message, ...]:
+        now = self._clock.now()
+        return order_for_peek(m for m in _once(waiting) if not m.read and not _is_expired(m, now))
 
     def _put(self, message: Message) -> str:
         """Write a message where there is room and return the path of that file."""
@@ -128,16 +143,17 @@ class Inbox:
 
     def _set_aside(self) -> None:
         stamp = format_time(self._clock.now()).replace(":", "")
-        aside = f"{self._files.array_path}.damaged-{stamp}"
+        aside = f"{self._files.array_path}{DAMAGED}{stamp}"
         number = 1
         while syscalls.find_stat(aside) is not None:
             number += 1
-            aside = f"{self._files.array_path}.damaged-{stamp}-{number}"
+            aside = f"{self._files.array_path}{DAMAGED}{stamp}-{number}"
         syscalls.rename(self._files.array_path, aside)
         self._events.emit("inbox_set_aside", self._name, path=aside)
 
     def _move(self, ids: frozenset[str]) -> list[Message]:
         """Do the acknowledgement: history first, then the array, then the overflow."""
+        self._files.remove_drafts()
         in_array, strays = split_array(self._load_array())
         overflow = self._files.load_overflow()
         waiting = _once(in_array + overflow)

@@ -5,6 +5,7 @@ Whoever changes one of them holds the inbox lock.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,9 @@ from swarm.core.message import Message, parse_message, parse_messages, render_me
 from swarm.errors import CorruptStateError
 from swarm.storage import files, network, syscalls
 from swarm.storage.layout import TeamLayout
+
+DAMAGED = ".damaged-"
+"""Between the name of an array and the time when it was set aside."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
 """Ids that stand in a file as they are, whoever wrote it."""
@@ -27,12 +31,22 @@ class InboxFiles:
         self.overflow_path = layout.overflow(name)
         self.history_path = layout.history(name)
 
+    def remove_drafts(self) -> None:
+        """Remove what a sender or owner that was killed left beside the array."""
+        files.remove_drafts(self.array_path, self.overflow_path)
+
     def load_array(self) -> list[Any]:
         """Return the array as parsed; CorruptStateError when the file holds no array."""
         found = files.find_json(self.array_path)
         if found is not None and not isinstance(found, list):
             raise CorruptStateError(self.array_path, "it holds no array")
         return found or []
+
+    def set_aside(self) -> tuple[str, ...]:
+        """Return the paths of arrays that were damaged and are kept, oldest first."""
+        folder, name = os.path.split(self.array_path)
+        entries = sorted(syscalls.list_folder(folder))
+        return tuple(f"{folder}/{entry}" for entry in entries if entry.startswith(name + DAMAGED))
 
     def load_overflow(self) -> list[Message]:
         """Return what waits in whole lines beside the array."""

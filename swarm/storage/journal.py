@@ -138,10 +138,10 @@ class Journal:
         self._offset += len(raw)
         self._size = self._offset
 
-    def draft_rewrite(self, *, sync: bool) -> str:
+    def draft(self, content: bytes, *, sync: bool) -> str:
         """Write beside the journal what shall take its place, and return where. Only under the lock."""
         draft = f"{self._path}.new"
-        files.write_draft(draft, self.snapshot(), sync=sync)
+        files.write_draft(draft, content, sync=sync)
         return draft
 
     def snapshot(self) -> bytes:
@@ -240,6 +240,8 @@ class Journal:
                 self._apply(raw, replay)
             self._snaps = max(0, self._snaps - 1)
             self._offset += len(raw)
+        if self._snaps:
+            raise CorruptStateError(self._path, f"its snapshot is cut at byte {self._offset}")
 
     def _apply(self, raw: bytes, replay: Replay | None) -> None:
         try:
@@ -249,7 +251,7 @@ class Journal:
             elif line["op"] == "head" or (self._snaps and line["op"] != "snap"):
                 raise ValueError(f"no place for a line of {line['op']}")
             if replay is None:
-                self.table.apply(line)
+                self.table.apply(line, raw)
             else:
                 self._apply_again(line, replay)
         except (ValueError, KeyError, RecursionError) as error:

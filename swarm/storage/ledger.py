@@ -28,7 +28,15 @@ from swarm.storage.hands import Hands, Verdict
 from swarm.storage.journal import Journal, Replay
 from swarm.storage.layout import TeamLayout
 from swarm.storage.lock import FileLock
-from swarm.storage.mark import Mark, find_mark, is_of_this_boot, read_mark, write_mark
+from swarm.storage.mark import (
+    Mark,
+    find_mark,
+    is_of_this_boot,
+    parse_mark,
+    read_raw,
+    render_mark,
+    write_mark,
+)  # fmt: skip
 from swarm.storage.task_files import TaskFiles
 
 Answer = TypeVar("Answer", Body, Body | None, Body | Refusal)
@@ -131,13 +139,7 @@ class Ledger:
             size = self._journal.size
             if size < least or size < times * len(self._journal.snapshot()):
                 return False
-            try:
-                draft = self._journal.draft_rewrite(sync=self._synced)
-                write_mark(self._lock.fd, self._lock.path, table.gen + 1, table.seq)
-                self._journal.replace(draft, sync=self._synced)
-            except BaseException:
-                self._journal.forget()
-                raise
+            self._replace(self._journal.snapshot(), table.gen + 1, table.seq)
             after = self._journal.size
             self._events.emit("journal_rewritten", RUNTIME, bytes_before=size, bytes_after=after)
         return True
@@ -145,13 +147,16 @@ class Ledger:
     def refresh(self) -> TaskTable:
         """Return the table as the journal has it now, without the lock."""
         with self._guard:
+            least = self._journal.table.seq
+            mark = None if least else find_mark(self._lock.path)  # before the lines, which come before it
             try:
                 self._journal.refresh()
-                return self._journal.table
+                if not (self._journal.table.seq < least or self._is_cut(mark)):
+                    return self._journal.table
             except CorruptStateError:
                 if is_of_this_boot(find_mark(self._lock.path)):
                     raise
-        with self.locked() as table:  # a power loss, after which nobody has mended the journal yet
+        with self.locked() as table:  # nobody has mended yet what a power loss, or another hand, has left
             return table
 
     def sync(self) -> None:
@@ -176,8 +181,8 @@ class Ledger:
                 raise self._journal.missing() from error
             raise
 
-    def _hands(self) -> Hands:
-        return Hands(self._layout, self._clock, self.files, self._events, self._commit_found)
+    def _hands(self, commit: Callable[[Body], None] | None = None) -> Hands:
+        return Hands(self._layout, self._clock, self.files, self._events, commit or self._commit_found)
 
     def _read_ahead(self) -> None:
         """Apply what others write while we wait for the lock; what is damaged is seen to under it."""
@@ -202,31 +207,76 @@ class Ledger:
                 self.files.remove(task_id)
 
     def _write_mark(self) -> None:
-        table = self._journal.table
-        write_mark(self._lock.fd, self._lock.path, table.gen, table.seq)
+        write_mark(self._lock.fd, self._lock.path, self._journal.table.gen, self._journal.table.seq)
 
     def _take_over(self) -> None:
         """Begin where the last holder of the lock ended, whatever ended it."""
-        mark = read_mark(self._lock.fd, self._lock.path)
-        kept = self._refresh(mark)
-        table = self._journal.table
-        if mark is None or (mark.gen, mark.seq) != (table.gen, table.seq):
+        raw = read_raw(self._lock.fd, self._lock.path)
+        kept = self._refresh(raw)
+        if raw != self._full_mark():
             self._journal.change_mark()  # makes a network mount ask what another host has written
-            self._refresh(mark)
+            kept = kept or self._refresh(raw)
+        self._journal.cut_torn_tail()
+        if raw == self._full_mark():
+            return
+        mark = parse_mark(raw)
         if mark is not None and mark.gen != self._journal.table.gen:
             self._journal.forget()
             self._journal.refresh()
-        self._journal.cut_torn_tail()
-        table = self._journal.table
-        if mark is None or (mark.gen, mark.seq) != (table.gen, table.seq) or not mark.of_this_boot:
+            self._journal.cut_torn_tail()
+        if mark is not None and self._is_cut(mark):
+            mark = self._go_on_above(mark)
+            raw = render_mark(mark.gen, mark.seq)
+        if raw != self._full_mark():
             self._redo(mark, kept)
 
-    def _refresh(self, mark: Mark | None) -> str | None:
+    def _full_mark(self) -> bytes:
+        """Return the mark that says that every line is in all of its views."""
+        return render_mark(self._journal.table.gen, self._journal.table.seq)
+
+    def _is_cut(self, mark: Mark | None) -> bool:
+        """Tell whether lines are gone that were there in this boot: no kill does that, and no power loss."""
+        return mark is not None and mark.seq > self._journal.table.seq and mark.of_this_boot
+
+    def _go_on_above(self, mark: Mark) -> Mark:
+        """Put in place of a journal that was cut what it still says and what the files know beyond that.
+
+        No number is used again, nor the one above the mark: its writer may have been killed before the mark.
+        """
+        table = self._journal.table
+        last, table.gen, table.seq = table.seq, max(table.gen, mark.gen), mark.seq + 1
+        fresh, lines = Mark(table.gen + 1, table.seq, mark.boot_id), [self._journal.snapshot()]
+
+        def note(body: Body) -> None:
+            line = stamp(body, table.seq + 1, format_time(self._clock.now()), self._by)
+            table.apply(line)
+            lines.append(render_line(line))
+
+        try:
+            self._events.emit("store_repaired", RUNTIME, cut_after=last, goes_on_after=fresh.seq)
+            self._hands(note).take_over_lost(table, last)
+        except BaseException:
+            self._journal.forget()
+            raise
+        self._replace(b"".join(lines), fresh.gen, fresh.seq)
+        return fresh
+
+    def _replace(self, content: bytes, gen: int, seq: int) -> None:
+        """Put another journal in place of this one, of which views are written up to this number."""
+        try:
+            draft = self._journal.draft(content, sync=self._synced)
+            write_mark(self._lock.fd, self._lock.path, gen, seq)
+            self._journal.replace(draft, sync=self._synced)
+        except BaseException:
+            self._journal.forget()
+            raise
+
+    def _refresh(self, raw_mark: bytes) -> str | None:
         """Read on; after a power loss cut the journal at its first bad line, and return the rest's name."""
         try:
             self._journal.refresh()
         except CorruptStateError:
-            if is_of_this_boot(mark):
+            if is_of_this_boot(parse_mark(raw_mark)):
                 raise
             stamp = format_time(self._clock.now()).replace(":", "")
             kept = f"{self._layout.journal.removesuffix('.jsonl')}.damaged-{stamp}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from swarm.core.identity import other_spelling
 from swarm.core.roster import Roster
-from swarm.errors import ConfigError, CorruptStateError, NotFoundError
+from swarm.errors import ConfigError, NotFoundError, StateError
 from swarm.storage import syscalls
 from swarm.storage.layout import Layout, TeamLayout
 from swarm.storage.roster import find_roster
@@ -34,7 +35,9 @@ def list_teams(root: str) -> tuple[TeamListing, ...]:
 def _listing(team: TeamLayout) -> TeamListing | None:
     try:
         roster = find_roster(team.config)
-    except CorruptStateError as error:
+    except StateError as error:
+        if isinstance(error.__cause__, NotADirectoryError):  # a file of somebody's beside the teams
+            return None
         return TeamListing(name=team.team, native=False, problem=str(error))
     if roster is None:
         return None
@@ -53,9 +56,11 @@ def is_plain(name: str) -> bool:
 
 def no_such_team(root: str, name: str) -> NotFoundError:
     valid, known = _ours(root)
-    return NotFoundError(
-        f"no team {name!r}; {known}", code="no_such_team", details={"value": name, "valid": valid}
-    )
+    details = {"value": name, "valid": valid}
+    spelling = other_spelling(name, valid)
+    if spelling is not None:
+        known, details = f"there is {spelling}: write it like that", {**details, "suggestion": spelling}
+    return NotFoundError(f"no team {name!r}; {known}", code="no_such_team", details=details)
 
 
 def default_team(root: str, environ: Mapping[str, str]) -> str:

@@ -22,9 +22,19 @@ class Mark(NamedTuple):
         return self.boot_id == processes.boot_id()
 
 
-def read_mark(fd: int, path: str) -> Mark | None:
+def render_mark(gen: int, seq: int) -> bytes:
+    """Return the mark of this boot."""
+    text = f"{gen} {seq} {processes.boot_id()}"
+    return text.encode("ascii", "replace")[:MARK_SIZE].ljust(MARK_SIZE)
+
+
+def read_raw(fd: int, path: str) -> bytes:
+    return syscalls.read_at(fd, path, MARK_SIZE, 0)
+
+
+def parse_mark(raw: bytes) -> Mark | None:
     """Return the mark; None when there is none, or none that makes sense."""
-    words = syscalls.read_at(fd, path, MARK_SIZE, 0).decode("ascii", "replace").split()
+    words = raw.decode("ascii", "replace").split()
     if len(words) != len(Mark._fields) or not (words[0].isdigit() and words[1].isdigit()):
         return None
     return Mark(int(words[0]), int(words[1]), words[2])
@@ -36,7 +46,7 @@ def find_mark(path: str) -> Mark | None:
     if fd is None:
         return None
     try:
-        return read_mark(fd, path)
+        return parse_mark(read_raw(fd, path))
     finally:
         syscalls.close(fd)
 
@@ -47,5 +57,4 @@ def is_of_this_boot(mark: Mark | None) -> bool:
 
 def write_mark(fd: int, path: str, gen: int, seq: int) -> None:
     """Write the mark: one write inside one page, which SIGKILL cannot tear."""
-    text = f"{gen} {seq} {processes.boot_id()}"
-    syscalls.write_at(fd, path, text.encode("ascii", "replace")[:MARK_SIZE].ljust(MARK_SIZE), 0)
+    syscalls.write_at(fd, path, render_mark(gen, seq), 0)

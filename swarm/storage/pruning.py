@@ -19,7 +19,8 @@ from swarm.storage.lock import FileLock
 from swarm.storage.team import Team
 from swarm.values import Value
 
-_DRAFT = re.compile(r"\..+\.(?P<pid>[0-9]+)\.tmp", re.ASCII)
+_DRAFT = re.compile(r"\..+?\.(?P<pid>[0-9]+)(\.[0-9a-z]{8})?\.tmp", re.ASCII)
+"""Of an answer to a permission request the draft has a random part, too."""
 
 
 class Freed(Value):

@@ -69,6 +69,7 @@ class RosterStore:
             old = self.load()
             new = change(old)
             if new != old:
+                files.remove_drafts(self._layout.config)
                 files.write_json(self._layout.config, render_roster(new))
         return new
 

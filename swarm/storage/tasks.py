@@ -73,8 +73,11 @@ class TaskStore:
         limit = self._settings.attempts_max
         return self._end(task_id, lambda table: operations.end_attempt(table, task_id, token, reason, limit))
 
-    def release(self, task_id: str, token: str, reason: str) -> Task:
-        return self._change(task_id, lambda table: operations.release(table, task_id, token, reason))
+    def release(self, task_id: str, token: str, reason: str, *, to_nobody: bool = False) -> Task:
+        def decide(table: TaskTable) -> Body:
+            return operations.release(table, task_id, token, reason, to_nobody=to_nobody)
+
+        return self._change(task_id, decide)
 
     def free_dead(self, task_id: str, run_id: str, reason: str) -> Task | None:
         """Take a task from a life that has ended; None when that life does not hold it (any more).
@@ -98,8 +101,8 @@ class TaskStore:
     def cancel(self, task_id: str, reason: str) -> Task:
         return self._end(task_id, lambda table: operations.cancel(table, task_id, reason))
 
-    def retry(self, task_id: str) -> Task:
-        return self._change(task_id, lambda table: operations.retry(table, task_id))
+    def retry(self, task_id: str, *, to_nobody: bool = False) -> Task:
+        return self._change(task_id, lambda table: operations.retry(table, task_id, to_nobody=to_nobody))
 
     def edit(self, task_id: str, fields: Mapping[str, Any], ours: Mapping[str, Any] | None = None) -> Task:
         """Set fields of the file, and keys of ours under `metadata.swarm`; None removes one."""

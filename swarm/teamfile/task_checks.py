@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
+from swarm.core.changes import runs_something
 from swarm.core.identity import suggest_name
 from swarm.settings import SCRIPTED_MODEL
 from swarm.teamfile.members import owners, who_may_claim
@@ -52,7 +53,7 @@ def _check_texts(task: TaskSpec, path: Path) -> Iterator[Problem]:
     if not task.subject.strip():
         yield Problem(message="must say what is to be done", path=(*path, "subject"))
     for position, line in enumerate(task.verify):
-        if not line.strip():
+        if not runs_something(line):
             yield Problem(message="an empty command verifies nothing", path=(*path, "verify", position))
     for position, glob in enumerate(task.files):
         if wrong := _wrong_glob(glob):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from swarm.core.identity import LEADER
+from swarm.core.roster import Member
 from tests.support.racers import race
 from tests.support.stores import make_team, reopened
 from tests.support.verbs import RACER, reading, verb
@@ -24,7 +25,9 @@ say(codes)
 
 def test_every_message_of_parallel_senders_arrives_in_order(tmp_path: Path) -> None:
     """A reader without a lock sees valid JSON all the time."""
-    make_team(tmp_path)
+    team = make_team(tmp_path)
+    for name in SENDERS:
+        team.roster.add_member(Member(agent_id=f"{name}@demo", name=name, joined_at=0, cwd="/"))
     with reading(tmp_path / "teams/demo/inboxes") as (reader,):
         told = race(tmp_path, SENDERS, RACER + SEND)
 

@@ -87,7 +87,7 @@ async def _stretches(live: LiveTeam, leader: Leader, number: int) -> None:
 
 def _open_gate(live: LiveTeam, number: int) -> None:
     store = live.team.tasks("gate")
-    task = store.claim("gate", None, "k3v9qd7m.gate.1", live.ids[f"gate{number}"])
+    task = store.claim("gate", None, live.run_id("gate"), live.ids[f"gate{number}"])
     assert isinstance(task, Task)
     assert task.claim is not None
     store.complete(task.id, task.claim.token, TaskResult(summary="Open."))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
@@ -15,6 +14,7 @@ from swarm.core.task import Requires, Task, TaskResult
 from swarm.storage.mail import send
 from swarm.storage.team import Team
 from swarm.testing.wait import wait_until
+from tests.support.pausing import go_on, pause
 from tests.support.worker_process import WorkerProcess, make_quick_team, quick
 
 pytestmark = pytest.mark.timeout(60)
@@ -83,16 +83,16 @@ def test_what_the_kernel_dropped_is_looked_for(team: Team) -> None:
     pairs = blocked_tasks(team, 1)
     queue = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     if queue * 2 > FILES * 3:
-        pytest.skip("the queue is longer than this test fills")
+        pytest.skip(f"the kernel keeps {queue} file events (fs.inotify.max_queued_events): too many to fill")
     with WorkerProcess(team, "w1", time_scale=LONG) as worker:
-        os.kill(worker.process.pid, signal.SIGSTOP)
+        pause(worker.process, team)
         try:
             for number in range(queue + 1):
                 with open(f"{team.layout.inboxes_dir}/noise-{number % 2}", "a") as file:
                     file.write("x")
             complete(team, pairs[0][0])
         finally:
-            os.kill(worker.process.pid, signal.SIGCONT)
+            go_on(worker.process)
 
         worker.until_holds(pairs[0][1], timeout=10)
 

@@ -24,13 +24,13 @@ from swarm.testing.wait import wait_until
 from tests.support.command import REPOSITORY, Shell, processes_of_run
 from tests.support.stores import make_team
 from tests.support.verbs import error_of, verb
-from tests.support.worker_process import RUN, WorkerProcess, make_quick_team, quick
+from tests.support.worker_process import WorkerProcess, make_quick_team, quick
 from tests.unit.cli.steps import a_record
 
 pytestmark = pytest.mark.timeout(90)
 
 SWARM = f"cd {REPOSITORY} && {sys.executable} -m swarm"
-NEXT_RUN = "q5w2ern7"
+RUN, NEXT_RUN = "k3v9qd7m", "q5w2ern7"
 
 
 # Whole runs
@@ -233,7 +233,9 @@ def test_a_person_and_an_agent_of_another_team_are_not_concerned(tmp_path: Path)
 
     assert verb(tmp_path, *CHANGES["send"]).code == 0
     assert verb(tmp_path, *CHANGES["send"], SWARM_AGENT="w1").code == 0
-    at_hand = {"SWARM_AGENT": "w1", "SWARM_RUN_ID": f"{RUN}.w1.cli"}  # a check that a person's verb runs
+    claim = verb(tmp_path, "task", "show", "2", "--json").json()["metadata"]["swarm"]["claim"]
+    at_hand = {"SWARM_AGENT": "w1", "SWARM_RUN_ID": claim["run_id"]}  # as a check that a person's verb runs
+    assert claim["run_id"].endswith(".cli")
     assert verb(tmp_path, *CHANGES["send"], **at_hand).code == 0
     elsewhere = {"SWARM_AGENT": "w1", "SWARM_RUN_ID": f"{RUN}.w1.1", "SWARM_TEAM": "other"}
     assert verb(tmp_path, "-t", "demo", *CHANGES["send"], **elsewhere).code == 0
@@ -271,7 +273,7 @@ def test_a_teammate_whose_team_was_replaced_does_and_says_nothing_more(
         assert [*second.inbox(LEADER).history(), *second.inbox(LEADER).peek()] == []
         assert [event for _, event in second.events.read() if event.agent == "w1"] == []
         records_there = {record.name: record.run_id for record in second.agents.list_agents()}
-        assert RUN not in str(records_there)
+        assert worker.run_id not in str(records_there)
 
 
 def save_records(team: Team, names: tuple[str, ...]) -> None:

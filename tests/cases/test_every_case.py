@@ -55,13 +55,13 @@ def test_the_lists_are_sorted_and_name_no_case_twice(ids: list[str]) -> None:
     assert ids == sorted(set(ids))
 
 
-@pytest.mark.skipif(not shutil.which("git"), reason="needs git")
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 def test_the_waiting_list_only_shrinks() -> None:
     """Compared with the last commit; in that commit's own check, with the one before it."""
     before = waiting_at("HEAD")
     if before == waiting():
         before = waiting_at("HEAD~1")
     if before is None:
-        pytest.skip("no earlier list")
+        pytest.skip("git has no earlier commit of this folder here")
 
     assert set(waiting()) - set(before) == set()

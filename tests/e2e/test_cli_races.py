@@ -87,6 +87,10 @@ def test_two_edits_that_would_close_a_loop_together(team: Shell) -> None:
 
 
 def test_parallel_mail_all_arrives_in_each_senders_order(team: Shell) -> None:
+    roster = team.home / ".claude/teams/demo/config.json"
+    obj = json.loads(roster.read_text())
+    obj["members"] += [obj["members"][0] | {"agentId": f"w{n}@demo", "name": f"w{n}"} for n in range(8)]
+    roster.write_text(json.dumps(obj))
     for round_ in range(2):
         ran = all_at_once(team, (["send", "team-lead", f"{n}:{round_}", "--as", f"w{n}"] for n in range(8)))
         assert {end.code for end in ran} == {0}

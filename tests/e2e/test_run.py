@@ -1,4 +1,4 @@
-"""`swarm run`: how a run ends, and what it refuses before it starts."""
+"""`swarm run`: what it does and tells, and how a run ends."""
 
 from __future__ import annotations
 
@@ -8,44 +8,15 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from swarm.testing.wait import wait_until
+from tests.e2e.steps import a_task, status_of, write_team
 from tests.support.command import REPOSITORY, Shell, processes_of_run
 
 pytestmark = pytest.mark.timeout(60)
-
-SAY_DONE = [{"say": "Done."}]
-
-
-def write_team(shell: Shell, tasks: list[dict[str, Any]], **more: object) -> str:
-    """Write a team file with one teammate and these tasks; its workspace is a folder without git."""
-    (shell.cwd / "ws").mkdir(exist_ok=True)
-    team = {
-        "name": "t1",
-        "workspace": "ws",
-        "model": "scripted",
-        "permissions": {"mode": "acceptEdits"},
-        "teammates": [{"name": "w1"}],
-        "tasks": tasks,
-    }
-    (shell.cwd / "team.yaml").write_text(yaml.safe_dump(team | more), encoding="utf-8")
-    return "team.yaml"
-
-
-def a_task(key: str, script: list[Any] | None = None, **more: object) -> dict[str, Any]:
-    return {"key": key, "subject": f"Task {key}", "script": script or SAY_DONE, **more}
-
-
-def status_of(shell: Shell, task: str, team: str = "t1") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(
-        (shell.root / "tasks" / team / f"{task}.json").read_text(encoding="utf-8")
-    )
-    return found
 
 
 def test_file_names_are_utf8_whatever_the_locale_says(shell: Shell) -> None:
@@ -128,66 +99,6 @@ def test_a_task_is_not_completed_by(shell: Shell, script: list[dict[str, Any]], 
     assert task["status"] in ("failed", "refused")
 
 
-def test_a_denied_command_ends_in_5_and_names_the_rule(shell: Shell) -> None:
-    """Nobody can be asked, so the call is denied; the person learns which rule would have allowed it."""
-    file = write_team(
-        shell, [a_task("a", [{"calls": [{"Bash": {"command": "touch made"}}]}, {"say": "Done."}])]
-    )
-
-    ended = shell.swarm("run", file, "--json", "--headless")
-
-    assert ended.code == 5, ended.err
-    assert not (shell.cwd / "ws" / "made").exists()
-    (denied,) = ended.json()["denied"]
-    assert denied["suggested_rule"] == "Bash(touch made)"
-    assert "Bash(touch made)" in Path(ended.json()["report"]).read_text(encoding="utf-8")
-
-
-def test_bypass_runs_commands_but_not_into_the_control_folders(shell: Shell) -> None:
-    """The most permissive mode still can't write where approvals live."""
-    target = shell.root / "teams" / "t1" / "permissions" / "rules.json"
-    script = [
-        {"calls": [{"Bash": {"command": "touch made"}}]},
-        {"calls": [{"Write": {"file_path": str(target), "content": "{}"}}], "expect": "error"},
-        {"calls": [{"Bash": {"command": f"echo x > {target}"}}], "expect": "error"},
-        {"say": "Done."},
-    ]
-    file = write_team(shell, [a_task("a", script)], permissions={"mode": "bypassPermissions"})
-
-    ended = shell.swarm("run", file, "--json")
-
-    assert ended.code == 0, ended.out + ended.err
-    assert (shell.cwd / "ws" / "made").exists()
-    assert not target.exists()
-
-
-def test_no_copy_of_the_control_folders_is_made_in_the_workspace(shell: Shell) -> None:
-    """Else an allowed `cp -r .claude` would carry rules of the agent's own into the real folders."""
-    script = [
-        {
-            "calls": [{"Write": {"file_path": ".claude/teams/t1/permissions/rules.json", "content": "{}"}}],
-            "expect": "error",
-        },
-        {"calls": [{"Bash": {"command": "cp notes .git/hooks/pre-commit 2>&1"}}], "expect": "error"},
-        {"say": "Done."},
-    ]
-    file = write_team(shell, [a_task("a", script)], permissions={"mode": "bypassPermissions"})
-
-    assert shell.swarm("run", file, "--json").code == 0
-    assert not (shell.cwd / "ws" / ".claude").exists()
-
-
-@pytest.mark.parametrize("rule", ["Wirte(a)", "Bash(rm:*))"])
-def test_a_misspelt_rule_is_refused(shell: Shell, rule: str) -> None:
-    """A deny rule that never matches protects nothing, and nobody would notice."""
-    file = write_team(shell, [a_task("a")], permissions={"mode": "acceptEdits", "deny": [rule]})
-
-    ended = shell.swarm("validate", file)
-
-    assert ended.code == 2
-    assert rule in ended.err
-
-
 def test_a_time_limit_ends_in_124(shell: Shell) -> None:
     """What was in hand is given back, and nothing goes on in the background."""
     script = [{"calls": [{"Bash": {"command": "sleep 600"}}]}, {"say": "Done."}]
@@ -231,73 +142,6 @@ def test_what_a_command_left_in_the_background_ends_with_the_run(shell: Shell) -
     assert processes_of_run(ended.json()["run"]) == []
 
 
-def test_an_existing_name_is_refused_and_left_alone(shell: Shell) -> None:
-    """A second run doesn't touch the first one's team; `--name` gives it another."""
-    file = write_team(shell, [a_task("a")])
-    shell.swarm("run", file)
-    before = status_of(shell, "1")
-
-    again = shell.swarm("run", file, "--json")
-
-    assert again.code == 4
-    assert json.loads(again.err)["error"]["code"] == "name_taken"
-    assert again.out == ""
-    assert status_of(shell, "1") == before
-    assert shell.swarm("run", file, "--name", "t2").code == 0
-
-
-def test_a_dirty_tree_is_refused_unless_allowed(shell: Shell) -> None:
-    """Nobody's uncommitted work ends in an agent's commit."""
-    file = write_team(shell, [a_task("a")])
-    subprocess.run(["git", "init", "-q", "ws"], cwd=shell.cwd, check=True)
-    (shell.cwd / "ws" / "mine.txt").write_text("mine")
-
-    refused = shell.swarm("run", file, "--json")
-
-    assert refused.code == 4
-    assert json.loads(refused.err)["error"]["code"] == "dirty_tree"
-    assert not (shell.root / "teams" / "t1").exists()
-    assert shell.swarm("run", file, "--allow-dirty").code == 0
-    assert (shell.cwd / "ws" / "mine.txt").read_text() == "mine"
-
-
-def test_a_fresh_team_file_in_the_repository_runs(shell: Shell) -> None:
-    """`init` then `run` works at once: the team file and its schema are nobody's unsaved work."""
-    subprocess.run(["git", "init", "-q"], cwd=shell.cwd, check=True)
-
-    assert shell.swarm("init").code == 0
-    ended = shell.swarm("run", "team.yaml", "--json")
-
-    assert ended.code == 0, ended.err
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--backend", "tmux"),
-        ("--backend", "process"),
-        ("--model", "claude-sonnet-5-5"),
-        ("--resume",),
-        ("--budget", "5"),
-        ("--detach",),
-        ("--permission-mode", "plan"),
-        ("--permission-mode", "dontAsk"),
-    ],
-    ids=" ".join,
-)
-def test_what_is_not_built_is_refused_by_name(shell: Shell, words: tuple[str, ...]) -> None:
-    """An option is either done or refused; it is never silently ignored."""
-    file = write_team(shell, [a_task("a")])
-
-    ended = shell.swarm("run", file, *words, "--json")
-
-    assert ended.code == 2
-    error = json.loads(ended.err)["error"]
-    assert error["code"] == "not_built"
-    assert words[0].removeprefix("--").split("-")[0] in error["message"]
-    assert not (shell.root / "teams").exists()
-
-
 def test_a_reader_that_goes_away_does_not_end_the_run(shell: Shell) -> None:
     """`swarm run … 2>&1 | head -1` shows one line; the work goes on to its end all the same."""
     file = write_team(shell, [a_task("a"), a_task("b", blocked_by=["a"])])
@@ -335,40 +179,6 @@ def test_a_hang_up_is_ignored_where_it_was_ignored_before(shell: Shell) -> None:
     process.send_signal(signal.SIGHUP)
 
     assert process.wait(30) == 0
-
-
-def test_a_workspace_with_a_run_in_it_is_refused(shell: Shell) -> None:
-    """Two runs in one folder would commit each other's unfinished work."""
-    script = [{"calls": [{"Bash": {"command": "touch started; sleep 600"}}]}, {"say": "Done."}]
-    file = write_team(shell, [a_task("a", script)], permissions={"mode": "bypassPermissions"})
-    process = shell.start("run", file)
-    wait_until((shell.cwd / "ws" / "started").exists, timeout=20)
-
-    refused = shell.swarm("run", file, "--name", "t2", "--json")
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
-
-    assert refused.code == 4
-    assert json.loads(refused.err)["error"]["code"] == "leader_alive"
-    assert not (shell.root / "teams" / "t2").exists()
-
-
-def test_an_agent_cannot_change_what_verifies_its_task(shell: Shell) -> None:
-    """What is checked is for people to say, also where a command of an agent calls `swarm`."""
-    swarm = f"{sys.executable} -m swarm"
-    script = [
-        {"calls": [{"Bash": {"command": f"{swarm} task edit 1 --verify true"}}], "expect": "error"},
-        {"calls": [{"Bash": {"command": f"{swarm} task complete 1 --unverified"}}], "expect": "error"},
-        {"say": "Done."},
-    ]
-    file = write_team(
-        shell, [a_task("a", script, verify=["false"])], permissions={"mode": "bypassPermissions"}
-    )
-
-    ended = shell.swarm("run", file, "--json")
-
-    assert ended.code == 6
-    assert status_of(shell, "1")["metadata"]["swarm"]["verify"] == ["false"]
 
 
 def test_the_reason_of_the_first_attempt_is_told(shell: Shell) -> None:

@@ -246,8 +246,8 @@ class TaskGraph(RuleBasedStateMachine):
 
     def replay_gives_the_same(self) -> None:
         replayed = TaskTable("demo")
-        for line in self.journal.lines:
-            replayed.apply(parse_line(render_line(line)))
+        for raw in map(render_line, self.journal.lines):
+            replayed.apply(parse_line(raw), raw)
 
         assert replayed.tasks() == self.table.tasks()
         assert (replayed.seq, replayed.next_id) == (self.table.seq, self.table.next_id)

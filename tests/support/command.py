@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ class Shell:
     home: Path
     cwd: Path
     path: str = os.environ["PATH"]
+    started: list[subprocess.Popen[str]] = field(default_factory=list, repr=False)
+    """Every process of `start`, for the teardown."""
 
     @property
     def root(self) -> Path:
@@ -54,7 +56,7 @@ class Shell:
 
     def start(self, *words: str, **more: str) -> subprocess.Popen[str]:
         """Start `swarm` with these words and return the process."""
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "swarm", *words],
             cwd=self.cwd,
             env=self.environ(**more),
@@ -63,6 +65,8 @@ class Shell:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self.started.append(process)
+        return process
 
     def swarm(self, *words: str, timeout: float = 60.0, **more: str) -> Ended:
         """Run `swarm` with these words to its end."""

@@ -7,6 +7,7 @@ import errno
 import os
 import signal
 import sys
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 _LOOKS = frozenset({"open", "stat", "fstat", "read", "list", "scan", "lock"})
@@ -44,7 +45,7 @@ class Recorder:
         return [point for point in self.points() if point.call not in _LOOKS]
 
 
-class _At:
+class _At(ABC):
     def __init__(self, point: Point) -> None:
         self._point = point
         self._number = -1
@@ -61,8 +62,9 @@ class _At:
         self._hit(path)
         return None
 
+    @abstractmethod
     def _hit(self, path: str) -> None:
-        raise NotImplementedError
+        """Do the harm: at the call, or after the bytes that may still be written."""
 
 
 class FailAt(_At):

@@ -21,6 +21,7 @@ from swarm.core.task import Task
 from swarm.settings import settings_from
 from swarm.storage.clock import SystemClock
 from swarm.storage.mail import send
+from swarm.storage.processes import new_run
 from swarm.storage.team import create_team
 from swarm.teamfile.reader import load_team_file, members, new_tasks
 from swarm.testing.wait import eventually
@@ -33,7 +34,6 @@ from worker.session.history import fold_session
 from worker.session.transcript import Line, read_transcript
 from worker.workbench import Workbench
 
-RUN = "k3v9qd7m"
 NAME = "demo"
 
 
@@ -68,6 +68,7 @@ class LiveTeam:
     """A team made from a team file, and the teammates of it that a test starts in this process."""
 
     def __init__(self, home: Path, **team: Any) -> None:
+        self.run = new_run()  # its own: by this mark leftovers are found, on the whole machine
         self.workspace = home / "work"
         self.workspace.mkdir(exist_ok=True)
         self.root = str(home / ".claude")
@@ -116,6 +117,9 @@ class LiveTeam:
 
     # Teammates
 
+    def run_id(self, name: str, life: int = 1) -> str:
+        return make_run_id(self.run, name, life)
+
     def spec(self, name: str, life: int = 1, **changes: Any) -> TeammateSpec:
         permissions = self._loaded.team.permissions
         facts = {
@@ -123,7 +127,7 @@ class LiveTeam:
             "team": NAME,
             "name": name,
             "role": self.team.roster.load().role_of(name),
-            "run_id": make_run_id(RUN, name, life),
+            "run_id": self.run_id(name, life),
             "workspace": str(self.workspace),
             "model": "scripted",
             "permission_mode": permissions.mode,

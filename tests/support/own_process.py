@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from typing import Any, Self
 
 from swarm.core.spawn import TeammateSpec
 from swarm.testing.wait import wait_until
+from tests.support import pausing
 from tests.support.live_team import LiveTeam
 from worker.main import run_teammate
 
@@ -77,13 +77,11 @@ class OwnProcess:
         assert self.process.wait() == -signal.SIGKILL
 
     def pause(self) -> None:
-        """Stop it where it is; it is alive and does nothing."""
-        self.process.send_signal(signal.SIGSTOP)
-        _, status = os.waitpid(self.process.pid, os.WUNTRACED)
-        assert os.WIFSTOPPED(status)
+        """Stop it where it holds no lock; it is alive and does nothing."""
+        pausing.pause(self.process, self._team.team)
 
     def go_on(self) -> None:
-        self.process.send_signal(signal.SIGCONT)
+        pausing.go_on(self.process)
 
     def ended(self) -> int:
         """Wait until it has ended by itself and return its exit code."""

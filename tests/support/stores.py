@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,7 @@ from swarm.settings import Settings
 from swarm.storage.layout import Layout
 from swarm.storage.ledger import Ledger
 from swarm.storage.mail import send
-from swarm.storage.mark import read_mark
+from swarm.storage.mark import find_mark
 from swarm.storage.syscalls import fault_hook
 from swarm.storage.task_files import TaskFiles
 from swarm.storage.team import Team, create_team
@@ -200,8 +199,6 @@ def check_tasks(team: Team) -> None:
         assert all(task.id in tasks[other].blocks for other in task.blocked_by)
     lines = [event.seq for _, event in team.events.read() if event.event.startswith("task_") and event.seq]
     assert lines == list(range(1, seq + 1))
-    fd = os.open(layout.lock("tasks"), os.O_RDONLY)
-    mark = read_mark(fd, layout.lock("tasks"))
-    os.close(fd)
+    mark = find_mark(layout.lock("tasks"))
     assert mark is not None
     assert mark.seq == seq

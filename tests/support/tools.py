@@ -14,6 +14,7 @@ from swarm.core.roster import Member
 from swarm.core.task import NewTask, Task
 from swarm.permissions.calls import Call, Decision
 from swarm.settings import Settings
+from swarm.storage.processes import new_run
 from swarm.storage.team import Team, create_team
 from swarm.testing.clock import FakeClock
 from swarm.testing.wait import eventually
@@ -60,7 +61,7 @@ class ToolBench:
         self.team = team
         self.name = name
         self.workspace = workspace
-        self.run_id = make_run_id("k3v9qd7m", name, 1)
+        self.run_id = make_run_id(new_run(), name, 1)
         self.tools: tuple[Tool[Any], ...] = built_in_tools(team.settings)
         self.heard: list[tuple[Block, float, str | None]] = []
         self.gate: Gate = allow

@@ -34,11 +34,15 @@ def error_of(ended: Ended) -> dict[str, Any]:
 
 
 class Reader:
-    """Parses JSON files over and over, without any lock."""
+    """Parses JSON files over and over, without any lock.
 
-    def __init__(self, folder: Path, pattern: str) -> None:
+    With two `looks` only a file that makes no sense twice in a row is a fault.
+    """
+
+    def __init__(self, folder: Path, pattern: str, looks: int = 1) -> None:
         self._folder = folder
         self._pattern = pattern
+        self._looks = looks
         self._stop = threading.Event()
         self.reads = 0
         self.faults: list[str] = []
@@ -52,21 +56,30 @@ class Reader:
         self._stop.set()
 
     def _read(self, path: Path) -> None:
+        self.reads += 1
+        found = [self._fault(path) for _ in range(self._looks)]
+        if None not in found:
+            self.faults += filter(None, found)
+
+    @staticmethod
+    def _fault(path: Path) -> str | None:
         try:
             data = path.read_bytes()
         except FileNotFoundError:
-            return
-        self.reads += 1
+            return None
         try:
             json.loads(data)
         except ValueError as error:
-            self.faults.append(f"{path.name}: {error}: {data[:80]!r}")
+            return f"{path.name}: {error}: {data[:80]!r}"
+        return None
 
 
 @contextmanager
-def reading(folder: Path, pattern: str = "*.json", readers: int = 1) -> Iterator[list[Reader]]:
+def reading(
+    folder: Path, pattern: str = "*.json", readers: int = 1, looks: int = 1
+) -> Iterator[list[Reader]]:
     """Let threads parse every file below a folder while the block runs."""
-    looking = [Reader(folder, pattern) for _ in range(readers)]
+    looking = [Reader(folder, pattern, looks) for _ in range(readers)]
     threads = [threading.Thread(target=reader.run) for reader in looking]
     for thread in threads:
         thread.start()

@@ -16,11 +16,11 @@ from swarm.core.roster import Member
 from swarm.core.task import NewTask, Task
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
+from swarm.storage.processes import new_run
 from swarm.storage.team import Team, create_team
 from swarm.testing.wait import wait_until
 
 REPOSITORY = Path(__file__).parents[2]
-RUN = "k3v9qd7m"
 TEAM_FILE = """
 name: demo
 workspace: {workspace}
@@ -69,11 +69,12 @@ class WorkerProcess:
     def __init__(self, team: Team, name: str, *, time_scale: float = 1.0, before: Sequence[str] = ()) -> None:
         self._team = team
         self.name = name
+        self.run_id = make_run_id(new_run(), name, 1)
         spec = {
             "root": team.root,
             "team": team.name,
             "name": name,
-            "run_id": make_run_id(RUN, name, 1),
+            "run_id": self.run_id,
             "workspace": str(Path(team.root).parent / "work"),
             "model": "scripted",
             "backend": "process",

@@ -25,7 +25,7 @@ BANNED = {
 def repository_files() -> list[Path]:
     """Every file that is in the next commit or could be: tracked, or new and not ignored."""
     if not (ROOT / ".git").exists() or not shutil.which("git"):
-        pytest.skip("not a git checkout")
+        pytest.skip("git is not installed, or this is no checkout of it")
     command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     paths = (ROOT / name for name in listed.split("\0") if name)

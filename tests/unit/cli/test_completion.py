@@ -39,7 +39,7 @@ def test_a_script_names_every_verb_and_flag(swarm: Swarm, shell: str) -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_script_is_right_for_its_shell(shell: str) -> None:
     if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not here")
+        pytest.skip(f"{shell} is not installed")
     subprocess.run([shell, "-n"], input=render(shell), text=True, check=True, timeout=10)
 
 

@@ -1,6 +1,8 @@
 """Sending and reading mail at the command line."""
 
+import errno
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from swarm.cli import follow
 from swarm.core.message import task_report
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
+from swarm.storage.syscalls import fault_hook
 from swarm.storage.team import Team, open_team
 from tests.unit.cli.conftest import Swarm
 from tests.unit.cli.steps import with_members
@@ -54,6 +57,37 @@ def test_the_sender_is_the_agent_or_the_person(pair: Swarm) -> None:
     assert (
         pair("send", "w1", "four", "--as", "w3", "--json", SWARM_AGENT="w2").error()["code"] == "wrong_agent"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "exit_code"),
+    [("w3", "no_such_agent", 3), ("W1", "bad_name", 2), ("runtime", "bad_name", 2), ("a b", "bad_name", 2)],
+)
+def test_mail_comes_from_members_and_from_the_person(
+    pair: Swarm, name: str, code: str, exit_code: int
+) -> None:
+    """Whoever gets it could not answer, and might take it for somebody's whom nobody knows."""
+    ran = pair("send", "w2", "hi", "--as", name, "--json")
+
+    assert (ran.code, ran.error()["code"]) == (exit_code, code)
+    assert messages(pair, "w2") == []
+    assert pair("send", "w2", "hi", "--as", "user").code == 0
+
+
+def test_the_commands_of_one_that_only_claims_send_in_its_name(pair: Swarm) -> None:
+    """A check runs for whoever holds the task, on the roster or not, and the runtime says for whom."""
+    pair("send", "w2", "checking", SWARM_AGENT="guest")
+
+    assert [m["from"] for m in messages(pair, "w2")] == ["guest"]
+
+
+def test_mail_that_another_client_left_in_any_name_is_read(pair: Swarm) -> None:
+    path = Path(the_team().layout.inbox("w1"))
+    path.write_text('[{"from": "stranger", "text": "hello"}, {"from": "W2", "text": "again"}]')
+
+    assert [m["from"] for m in messages(pair, "w1")] == ["stranger", "W2"]
+    pair("send", "w1", "third")
+    assert [m["text"] for m in messages(pair, "w1")] == ["hello", "again", "third"]
 
 
 def test_a_dash_reads_the_message_from_stdin(pair: Swarm) -> None:
@@ -109,6 +143,47 @@ def test_one_full_inbox_does_not_stop_the_others(pair: Swarm, monkeypatch: pytes
     assert "not sent to w1: w1 has 64 MiB" in pair("send", "*", "hi").err
 
 
+def refused(call: str, path: str) -> Any:
+    """Return a hook that refuses this call on this file."""
+
+    def hook(name: str, at: str, size: int) -> None:
+        if (name, at) == (call, path):
+            raise OSError(errno.ENOSPC, "no space left")
+
+    return hook
+
+
+@pytest.mark.parametrize(("call", "file"), [("rename", "inboxes/w1.json"), ("append", "events.jsonl")])
+def test_a_send_that_failed_is_repeated_by_the_id_that_it_says(pair: Swarm, call: str, file: str) -> None:
+    """Before the write the message is not there, after it it is: whoever repeats need not know."""
+    with fault_hook(refused(call, f"{the_team().layout.team_dir}/{file}")):
+        ran = pair("send", "w1", "hi")
+    found = re.search(r"it may have arrived: send it again with --id (\S+), and it is there once\n", ran.err)
+    assert (ran.code, ran.out) == (4, "")
+    assert found is not None
+    assert pair("send", "w1", "hi", "--id", found[1]).lines == ["sent to w1 (not started yet)"]
+    assert pair("send", "w1", "hi", "--id", found[1]).code == 0
+
+    assert [m["msg_id"] for m in messages(pair, "w1")] == [found[1]]
+
+
+def test_programs_find_the_id_in_the_details(pair: Swarm) -> None:
+    with fault_hook(refused("rename", the_team().layout.inbox("w1"))):
+        error = pair("send", "w1", "hi", "--json").error()
+        star = pair("send", "*", "hi")
+        results = pair("send", "*", "hi", "--json").json()["results"]
+
+    assert pair("send", "w1", "hi", "--id", error["details"]["msg_id"]).code == 0
+    assert re.search(r"^not sent to w1: .* send it again to w1 with --id \S+, and", star.err)
+    assert results[1]["error"]["details"]["msg_id"]
+    assert [m["msg_id"] for m in messages(pair, "w1")] == [error["details"]["msg_id"]]
+
+
+def test_one_id_is_for_one_recipient(pair: Swarm) -> None:
+    assert pair("send", "*", "hi", "--id", "x", "--json").error()["code"] == "bad_value"
+    assert pair("send", "w1", "hi", "--id", "", "--json").error()["code"] == "bad_value"
+
+
 def test_reading_mail_leaves_it_unread(pair: Swarm) -> None:
     pair("send", "w1", "hi")
     first = messages(pair, "w1")
@@ -128,6 +203,56 @@ def test_all_mail_holds_what_was_read_before(pair: Swarm) -> None:
     assert [m["text"] for m in messages(pair, "w1", "--unread")] == ["new"]
     assert "(read)" in pair("mail", "w1", "--all").out
     assert pair("mail", "w1", "--all", "--unread").code == 2
+
+
+@pytest.mark.parametrize("content", ["[{", "", "{}", "null", "[" * 100_000])
+@pytest.mark.parametrize("words", [(), ("--all",), ("--follow",)])
+def test_mail_that_cannot_be_read_is_no_empty_inbox(
+    pair: Swarm, content: str, words: tuple[str, ...]
+) -> None:
+    """Looking leaves it where it is; who may change it, sets it aside."""
+    path = Path(the_team().layout.inbox("w1"))
+    path.write_text(content)
+    ran = pair("mail", "w1", *words)
+    error = pair("mail", "w1", *words, "--json").error()
+
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err.startswith(f"error: the mail of w1 cannot be read: {path} is damaged (")
+    assert ran.err.count("\n") == 1
+    assert (error["code"], error["details"]) == ("corrupt_state", {"agent": "w1", "path": str(path)})
+    assert path.read_text() == content
+
+
+def test_status_tells_of_mail_that_cannot_be_read(pair: Swarm) -> None:
+    path = Path(the_team().layout.inbox("w1"))
+    path.write_text("[{")
+
+    assert "its mail is damaged: see swarm mail w1" in pair("status").out
+    agents = {agent["name"]: agent for agent in pair("status", "--json").json()["agents"]}
+    assert "unread" not in agents["w1"]
+    assert agents["w2"]["unread"] == 0
+    assert path.read_text() == "[{"
+
+
+def test_mail_that_was_set_aside_is_named(pair: Swarm) -> None:
+    Path(the_team().layout.inbox("w1")).write_text('[{"from": "w2", "text": "half')
+    pair("send", "w1", "after that")
+    (aside,) = (path for path in Path(the_team().layout.inboxes_dir).iterdir() if ".damaged-" in path.name)
+    ran = pair("mail", "w1")
+
+    assert aside.read_text() == '[{"from": "w2", "text": "half'
+    assert ran.err == f"not shown: mail of w1 that was damaged, kept in {aside}\n"
+    assert "after that" in ran.out
+    assert pair("mail", "w1", "--json").json()["set_aside"] == [str(aside)]
+    assert "set_aside" not in pair("mail", "w2", "--json").json()
+
+
+def test_items_that_are_no_messages_are_counted(pair: Swarm) -> None:
+    path = Path(the_team().layout.inbox("w1"))
+    path.write_text('["x", {"from": "w2", "text": "hi"}, 1]')
+
+    assert f"not shown: 2 items in {path}, no message\n" in pair("mail", "w1").err
+    assert pair("mail", "w1", "--json").json()["strays"] == 2
 
 
 def test_mail_of_nobody_is_not_found(pair: Swarm) -> None:

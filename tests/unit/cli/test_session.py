@@ -135,3 +135,14 @@ def test_symbols_need_an_encoding_that_has_them() -> None:
     assert an_io().unicode
     latin = text_io.TextIOWrapper(text_io.BytesIO(), encoding="latin-1")
     assert not an_io(latin).unicode
+
+
+def test_a_team_in_another_case_is_named_in_the_right_one(demo: Swarm) -> None:
+    for ran in (
+        demo("-t", "Demo", "task", "list", "--json"),
+        demo("task", "list", "--json", SWARM_TEAM="DEMO"),
+        demo("team", "show", "DEMO", "--json"),
+    ):
+        error = ran.error()
+        assert (ran.code, error["code"], error["details"]["suggestion"]) == (3, "no_such_team", "demo")
+        assert "there is demo: write it like that" in error["message"]

@@ -44,7 +44,7 @@ PROMISED = {
     ("task", "retry"): "--json",
     ("task", "delete"): "--json",
     ("task", "wait"): "--timeout --json",
-    ("send",): "--as --summary --json",
+    ("send",): "--as --summary --id --json",
     ("mail",): "--unread --all --follow --json",
     ("status",): "--json",
     ("logs",): "--follow",

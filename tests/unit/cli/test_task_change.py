@@ -2,8 +2,9 @@
 
 import pytest
 
+from swarm.storage.team import Team
 from tests.unit.cli.conftest import Swarm
-from tests.unit.cli.steps import add, claimed, shown, swarm_of, with_members
+from tests.unit.cli.steps import a_record, add, claimed, shown, swarm_of, with_members
 
 
 def test_add_prints_the_task_as_show_does(demo: Swarm) -> None:
@@ -183,3 +184,34 @@ def test_people_get_a_sentence_for_each_change(demo: Swarm) -> None:
         "task 2 is pending again\n",
         "task 2 edited\n",
     ]
+
+
+@pytest.mark.parametrize("command", ["", " \t", "# nothing"])
+def test_an_empty_check_is_refused_and_nothing_is_changed(demo: Swarm, command: str) -> None:
+    add(demo, "first")
+    add(demo, "second")
+    before = shown(demo, "2")
+    refused = demo("task", "add", "third", "--verify", command, "--json")
+    edited = demo("task", "edit", "2", "--add-blocked-by", "1", "--verify", "true", "--verify", command)
+
+    assert (refused.code, refused.error()["code"]) == (2, "bad_value")
+    assert (edited.code, edited.err) == (
+        2,
+        "error: an empty command verifies nothing; give a command, or leave it out\n",
+    )
+    assert shown(demo, "2") == before
+    assert len(demo("task", "list", "--json").json()["tasks"]) == 2
+
+
+def test_a_task_for_who_has_stopped_is_given_back_to_nobody(demo: Swarm, team: Team) -> None:
+    """The leader finds in its mail what to do about it, and that works."""
+    add(demo, "first", "--owner", "w1")
+    claimed(demo, "1")
+    team.agents.save(a_record("w1", "stopped"))
+    task = demo("task", "release", "1", "--as", "w1", "--json").json()
+
+    assert (task["status"], "owner" in task) == ("pending", False)
+    (message,) = demo("mail", "team-lead", "--json").json()["messages"]
+    assert message["from"] == "runtime"
+    assert "swarm task edit 1 --owner NAME" in message["text"]
+    assert demo("task", "edit", "1", "--owner", "w2", "--json").json()["owner"] == "w2"

@@ -4,7 +4,7 @@ import pytest
 
 from swarm.storage.team import Team
 from tests.unit.cli.conftest import Swarm
-from tests.unit.cli.steps import a_record, add, claimed, swarm_of
+from tests.unit.cli.steps import a_record, add, claimed, swarm_of, with_members
 
 
 def test_a_claim_prints_its_token_and_belongs_to_no_process(demo: Swarm) -> None:
@@ -81,3 +81,21 @@ def test_a_token_of_an_earlier_claim_is_stale(demo: Swarm) -> None:
         error = demo("task", verb, "1", "--as", "w1", "--token", old, "--json").error()
         assert error["code"] == "stale_token"
     assert demo("task", "complete", "1", "--as", "w1", "--token", new).code == 0
+
+
+def test_a_name_in_another_case_is_no_second_agent(demo: Swarm) -> None:
+    """Names are one in any case, on the roster as among those who only claim."""
+    with_members(demo, {"name": "w1"})
+    for subject in ("first", "second", "third"):
+        add(demo, subject)
+    wrong = demo("task", "claim", "--as", "W1", "--json")
+    assert (wrong.code, wrong.error()["code"]) == (2, "bad_name")
+    assert wrong.error()["details"] == {"value": "W1", "suggestion": "w1"}
+
+    claimed(demo, "1", "Bob")
+    for words in ((), ("2",)):
+        error = demo("task", "claim", *words, "--as", "bob", "--json").error()
+        assert (error["code"], error["details"]) == ("bad_name", {"value": "bob", "suggestion": "Bob"})
+    demo("task", "complete", "1", "--as", "Bob")
+    claimed(demo, "2", "bob")
+    assert demo("task", "list", "--status", "in_progress", "--json").json()["tasks"][0]["owner"] == "bob"

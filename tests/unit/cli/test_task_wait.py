@@ -1,9 +1,24 @@
 """`swarm task wait` always comes back, and tells the truth."""
 
+import json
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from swarm.cli import task_wait
+from swarm.core.task import Task
+from swarm.storage.syscalls import fault_hook
+from swarm.storage.team import Team
+from swarm.storage.watch import Watch
 from tests.unit.cli.conftest import Swarm
-from tests.unit.cli.steps import add, claimed
+from tests.unit.cli.steps import a_record, add, claimed, shown, swarm_of
+
+GONE_PID = 2**22 + 1
 
 
 def ended(demo: Swarm, *verbs: str) -> None:
@@ -58,3 +73,137 @@ def test_wait_for_an_unknown_task_is_refused(demo: Swarm) -> None:
 
 def test_nothing_to_wait_for_is_done(demo: Swarm) -> None:
     assert demo("task", "wait", "--json").json() == {"team": "demo", "tasks": []}
+
+
+def test_wait_decides_on_the_journal_and_not_on_files(demo: Swarm, team: Team) -> None:
+    """A task whose file is gone is not done."""
+    ended(demo, "complete", "nothing")
+    for task_id in ("1", "2"):
+        Path(team.layout.task(task_id)).unlink()
+
+    error = demo("task", "wait", "--timeout", "0.05", "--json").error()
+    assert (error["code"], error["details"]) == ("timed_out", {"tasks": ["2"]})
+    assert demo("task", "wait", "1").code == 0
+
+
+def test_wait_for_tasks_that_are_gone_altogether_is_an_error(demo: Swarm, team: Team) -> None:
+    ended(demo, "complete")
+    shutil.rmtree(team.layout.tasks_dir)
+
+    assert demo("task", "wait", "--json").error()["code"] == "corrupt_state"
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[], object]) -> None:
+    """Do one step at each wait, and fail at one too many."""
+    left = list(steps)
+
+    class Stepping(Watch):
+        def wait(self, seconds: float) -> bool:
+            left.pop(0)()
+            return True
+
+    monkeypatch.setattr(task_wait, "Watch", Stepping)
+
+
+def test_a_task_that_is_deleted_meanwhile_is_an_error(demo: Swarm, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended(demo, "nothing", "nothing")
+    meanwhile(monkeypatch, lambda: demo("task", "delete", "2"))
+
+    assert demo("task", "wait", "2", "1", "--json").error()["code"] == "no_such_task"
+
+
+def test_a_team_that_is_deleted_meanwhile_is_an_error(demo: Swarm, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended(demo, "nothing")
+    meanwhile(monkeypatch, lambda: demo("team", "delete", "demo", "--force"))
+
+    assert demo("task", "wait", "--json").error()["code"] == "no_such_team"
+
+
+def test_a_task_that_is_added_meanwhile_is_waited_for(demo: Swarm, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended(demo, "nothing")
+
+    def add_and_cancel() -> None:
+        add(demo, "second")
+        demo("task", "cancel", "1")
+
+    meanwhile(monkeypatch, add_and_cancel, lambda: demo("task", "cancel", "2"))
+    assert [task["id"] for task in json.loads(demo("task", "wait", "--json").out)["tasks"]] == ["1", "2"]
+
+
+def test_a_task_that_another_hand_added_is_known(demo: Swarm, team: Team) -> None:
+    theirs = {"id": "7", "subject": "theirs", "description": "", "status": "pending"}
+    Path(team.layout.task("7")).write_text(json.dumps(theirs | {"blocks": [], "blockedBy": []}))
+
+    assert demo("task", "wait", "7", "--timeout", "0", "--json").error()["code"] == "timed_out"
+
+
+def test_what_another_hand_finished_is_seen_after_a_while(demo: Swarm, team: Team) -> None:
+    """Nobody else may be there to look through the files."""
+    ended(demo, "nothing")
+    path = Path(team.layout.task("1"))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"status": "completed"}))
+
+    assert demo("task", "wait", "--timeout", "10", SWARM_TIME_SCALE="0.002").code == 0
+
+
+def test_waiting_frees_what_a_dead_worker_holds(
+    demo: Swarm, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a person who waits for the last task would wait for a dead one."""
+    ended(demo, "nothing")
+    assert isinstance(team.tasks("w1").claim("w1", None, "k3v9qd7m.w1.1"), Task)
+    team.agents.save(a_record("w1", pid=GONE_PID, task="1"))
+
+    assert demo("task", "wait", "--timeout", "0.1").code == 124
+    task = shown(demo, "1")
+    assert (task["status"], swarm_of(task)["crashes"]) == ("pending", 1)
+
+
+def test_waiting_reads_nothing_while_nothing_happens(demo: Swarm, team: Team) -> None:
+    """A look costs one `stat`, however many tasks there are."""
+    ended(demo, "nothing", "complete")
+    calls: list[tuple[str, str]] = []
+
+    def note(call: str, path: str, size: int) -> None:
+        calls.append((call, path))
+
+    with fault_hook(note):
+        assert demo("task", "wait", "--timeout", "0.4").code == 124
+    of_files = [
+        call for call in calls if call[1].startswith(team.layout.tasks_dir) and ".journal" not in call[1]
+    ]
+    journal = [call for call, path in calls if path == team.layout.journal]
+    assert of_files == []
+    assert journal.count("read") <= 2
+    assert journal.count("stat") > 5
+
+
+def test_a_hint_ends_the_waiting_at_once(demo: Swarm) -> None:
+    """The look each second is far away here."""
+    ended(demo, "nothing")
+    begun = time.monotonic()
+    other = threading.Timer(0.1, lambda: demo("task", "cancel", "1"))
+    other.start()
+    ran = demo("task", "wait", "--timeout", "60", SWARM_TIME_SCALE="15")
+    other.join()
+
+    assert ran.code == 6
+    assert time.monotonic() - begun < 8
+
+
+def test_without_hints_it_looks_each_second(demo: Swarm, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Without(Watch):
+        def __init__(self, _paths: Any) -> None:
+            super().__init__(())
+            self.close()
+            self.problem = "changes are seen a little later: no inotify watch is left"
+
+    monkeypatch.setattr(task_wait, "Watch", Without)
+    ended(demo, "nothing")
+    other = threading.Timer(0.1, lambda: demo("task", "cancel", "1"))
+    other.start()
+    ran = demo("task", "wait", "--timeout", "15")
+    other.join()
+
+    assert ran.code == 6
+    assert ran.err == "Warning: changes are seen a little later: no inotify watch is left\n"

@@ -1,6 +1,7 @@
 """Making, listing, showing and deleting teams."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -81,10 +82,46 @@ def test_a_team_with_a_damaged_task_does_not_hide_the_others(demo: Swarm, tmp_pa
     (root() / "tasks/demo/77.json").write_text("rubbish")
 
     teams = demo("team", "list", "--json").json()["teams"]
+    path = root() / "tasks/demo/77.json"
+    assert teams[0].pop("problem").startswith(f"{path} is damaged (")
     assert teams[0] == {"name": "demo", "native": True}
     assert (teams[1]["name"], teams[1]["agents"]) == ("well", 0)
-    assert "see swarm team show demo" in demo("team", "list").lines[0]
+    shown = demo("team", "list").lines[0]
+    assert shown.startswith("demo  damaged ")
+    assert f" {path} is damaged (" in shown
     assert demo("team", "show", "demo", "--json").error()["code"] == "corrupt_state"
+
+
+UNREADABLE: dict[str, Callable[[Path], object]] = {
+    "a folder": lambda path: path.mkdir(),
+    "a link to itself": lambda path: path.symlink_to(path.name),
+    "no JSON": lambda path: path.write_bytes(b"\xff\xfe"),
+    "nested too deeply": lambda path: path.write_text("[" * 100_000),
+    "an unknown schema": lambda path: path.write_text('{"name": "bad", "swarm": {"schema": 9}}'),
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_a_team_that_cannot_be_read_does_not_hide_the_others(demo: Swarm, kind: str) -> None:
+    """Nor does it keep anybody from the one team there is."""
+    config = root() / "teams/bad/config.json"
+    config.parent.mkdir()
+    UNREADABLE[kind](config)
+    ran, teams = demo("team", "list"), demo("team", "list", "--json").json()["teams"]
+
+    assert ran.code == 0
+    assert [line.split()[:2] for line in ran.lines] == [["bad", "damaged"], ["demo", "0/0"]]
+    assert str(config) in ran.lines[0]
+    assert not teams[0]["native"]
+    assert (teams[0]["name"], str(config) in teams[0]["problem"]) == ("bad", True)
+    assert teams[1]["name"] == "demo"
+    assert demo("task", "list").code == 0
+
+
+def test_a_file_beside_the_teams_is_none(demo: Swarm) -> None:
+    (root() / "teams/notes.txt").write_text("mine")
+
+    assert [line.split()[0] for line in demo("team", "list").lines] == ["demo"]
 
 
 def test_no_teams_is_said_on_stderr(swarm: Swarm) -> None:

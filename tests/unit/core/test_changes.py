@@ -36,6 +36,17 @@ def journal_at(status: str) -> Journaled:
 # Create
 
 
+@pytest.mark.parametrize("command", ["", "  ", "\n\t\n", "# make test", "\n  # later\n"])
+def test_a_command_of_which_nothing_runs_verifies_nothing(journal: Journaled, command: str) -> None:
+    """A shell succeeds at once, and the task would count as verified."""
+    with pytest.raises(ConfigError) as caught:
+        journal.add(verify=("true", command))
+    assert (caught.value.code, caught.value.details) == ("bad_value", {"field": "verify"})
+    journal.add(verify=("# first the tests\nmake test",))
+    with pytest.raises(ConfigError):
+        operations.edit(journal.table, "1", {}, {"verify": [command]})
+
+
 def test_a_new_task_holds_what_its_creator_decided(journal: Journaled) -> None:
     journal.add()
     journal.add(

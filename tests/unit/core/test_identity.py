@@ -11,6 +11,7 @@ from swarm.core.identity import (
     is_later_life,
     make_run_id,
     make_token,
+    other_spelling,
     parse_run_id,
     project_folder_name,
     same_name,
@@ -135,3 +136,9 @@ def test_colours_go_round() -> None:
 )
 def test_lives_are_counted_within_one_run_of_one_agent(run_id, than, is_later) -> None:
     assert is_later_life(run_id, than) is is_later
+
+
+def test_a_name_in_another_case_has_a_right_spelling() -> None:
+    assert other_spelling("BOB", ["alice", "bob"]) == "bob"
+    assert other_spelling("bob", ["alice", "bob"]) is None
+    assert other_spelling("carol", []) is None

@@ -379,3 +379,14 @@ def test_an_unknown_task_is_not_found_by_any_decision(decide: Any) -> None:
     with pytest.raises(SwarmError) as missing:
         decide(journal.table)
     assert (missing.value.code, missing.value.exit_code) == ("no_such_task", 3)
+
+
+def test_a_claim_by_hand_under_the_name_of_one_at_work_in_another_case(journal: Journaled) -> None:
+    """They would be one agent with two tasks. Names of workers are given out by the roster."""
+    for _ in range(2):
+        journal.add()
+    journal.claim("bob")
+    by_hand = operations.claim(journal.table, "BOB", None, "k3v9qd7m.BOB.cli")
+    assert isinstance(by_hand, Refusal)
+    assert (by_hand.code, by_hand.details) == ("bad_name", {"value": "BOB", "suggestion": "bob"})
+    assert isinstance(operations.claim(journal.table, "BOB", None, run_of("BOB")), dict)

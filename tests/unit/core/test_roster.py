@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from swarm.core.roster import Member, Roster, parse_roster, render_roster
-from swarm.errors import NotFoundError
+from swarm.errors import ConfigError, NotFoundError
 
 
 def a_member(name: str, **fields: Any) -> Member:
@@ -103,3 +103,14 @@ def test_a_roster_that_we_do_not_understand_is_refused(obj: dict[str, Any], why:
     """Never replaced by an empty one: it may be somebody's whole team."""
     with pytest.raises(ValueError, match=why):
         parse_roster(obj)
+
+
+def test_a_member_has_one_spelling() -> None:
+    roster = Roster(name="demo", created_at=0, lead_agent_id="team-lead@demo").with_member(
+        Member(agent_id="bob@demo", name="bob", joined_at=0, cwd="/")
+    )
+    roster.check_spelling("bob")
+    roster.check_spelling("alice")
+    with pytest.raises(ConfigError, match="but bob; write it like that") as caught:
+        roster.check_spelling("Bob")
+    assert (caught.value.code, caught.value.details["suggestion"]) == ("bad_name", "bob")

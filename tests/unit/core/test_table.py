@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from swarm.core import operations
+from swarm.core.journal import render_line
 from swarm.core.table import TaskTable
 from swarm.core.task import NewTask, Requires, Task, render_task
 from swarm.errors import NotFoundError
@@ -100,6 +101,49 @@ def test_a_line_that_cannot_be_true_changes_nothing(line: Mapping[str, Any], why
     with pytest.raises(ValueError, match=why):
         journal.table.apply(line)
     assert (journal.table.tasks(), journal.table.seq) == before
+
+
+def test_what_nobody_asked_for_is_told_in_full_when_somebody_does(journal: Journaled) -> None:
+    first, second = journal.add(), journal.add(files=("a.py",))
+    behind = journal.add(blocked_by=(first,))
+    journal.finish(first)
+    journal.claim("w2", second)
+    reader = TaskTable("demo")
+    for line in journal.lines:
+        reader.apply(line, render_line(line))
+    assert reader.counts() == journal.table.counts()
+    assert reader.in_progress_of("w2") == (second,)
+    assert reader.lowest_claimable("w1", None) == behind
+    assert reader.tasks() == journal.table.tasks()
+    result = reader.get(first).result
+    assert result is not None
+    assert result.summary == "Done."
+
+
+def test_a_deleted_task_stays_gone_whatever_was_still_to_be_told_of_it(journal: Journaled) -> None:
+    gone = journal.add()
+    journal.finish(gone)
+    journal.write(operations.delete(journal.table, gone))
+    reader = TaskTable("demo")
+    for line in journal.lines:
+        reader.apply(line, render_line(line))
+    assert reader.find(gone) is None
+    assert reader.tasks() == ()
+
+
+@pytest.mark.parametrize(
+    "result",
+    [None, [], {}, {"summary": 1}, {"summary": "x", "files": "a"}, {"summary": "x", "files": [1]}],
+    ids=repr,
+)
+def test_a_completion_with_a_senseless_result_is_refused_at_once(journal: Journaled, result: Any) -> None:
+    task_id = journal.add()
+    token = journal.claim("w1", task_id)
+    line: dict[str, Any] = {"seq": 3, "op": "done", "at": AT, "by": "w1", "id": task_id, "token": token}
+    line |= {"status": "completed", "result": result}
+    with pytest.raises(ValueError, match="should be"):
+        journal.table.apply(line, render_line(line))
+    assert journal.table.get(task_id).status == "in_progress"
 
 
 def test_a_rewritten_journal_gives_the_same_table(journal: Journaled) -> None:

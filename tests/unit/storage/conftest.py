@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from swarm.storage.tasks import TaskStore
 from swarm.storage.team import Team
 from swarm.testing.clock import FakeClock
 from tests.support.stores import make_team
@@ -21,3 +22,9 @@ def team(tmp_path: Path, clock: FakeClock) -> Iterator[Team]:
     made = make_team(tmp_path / "root", clock=clock)
     yield made
     made.close()
+
+
+@pytest.fixture
+def store(team: Team) -> TaskStore:
+    """The tasks of that team, as a person changes them."""
+    return team.tasks("user")

@@ -6,184 +6,33 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from swarm.core.agent import AgentRecord
-from swarm.core.message import render_message
 from swarm.core.task import NewTask, Task
 from swarm.errors import CorruptStateError
-from swarm.settings import Settings
-from swarm.storage import files
 from swarm.storage.clock import SystemClock
 from swarm.storage.finding import Finding
-from swarm.storage.health import Outcome, examine_root, examine_team, mend, record_mending
-from swarm.storage.ledger import Ledger
-from swarm.storage.syscalls import fault_hook
+from swarm.storage.health import Outcome, mend, record_mending
 from swarm.storage.team import Team
-from swarm.testing.clock import FakeClock
 from swarm.testing.wait import wait_until
 from tests.support.racers import Racer
-from tests.support.stores import (
-    RUN_OF,
-    SETTINGS,
-    WAITING,
-    a_message,
-    check_tasks,
-    make_team,
-    prepare,
-    reopened,
-    state_of,
-)
+from tests.support.stores import RUN_OF, SETTINGS, WAITING, check_tasks, make_team, reopened, state_of
 from tests.unit.cli.steps import a_record
-
-NOBODY = 2**22 - 1  # no system gives its processes a higher number
-
-
-def sound_team(root: Path) -> Team:
-    """Return a team in which nothing is wrong, with w2 alive on task 4."""
-    team = prepare(root)
-    team.agents.save(a_record("w2", task="4"))
-    assert examine(team) == ()
-    return team
-
-
-def examine(team: Team, ended: list[AgentRecord] | None = None) -> tuple[Finding, ...]:
-    return examine_team(reopened(team), ([] if ended is None else ended).append)
-
-
-def write(path: str, text: str) -> None:
-    Path(path).write_text(text)
-    os.chmod(path, 0o600)
-
-
-def append(path: str, text: str) -> None:
-    with open(path, "a") as file:
-        file.write(text)
-    os.chmod(path, 0o600)
-
-
-def commit(team: Team, body: dict[str, Any]) -> None:
-    ledger = Ledger(team.layout, "user", team.settings, team.clock)
-    with ledger.locked():
-        ledger.commit(body)
-    ledger.close()
-
-
-def dead(team: Team, name: str) -> None:
-    record = a_record(name, task="4").replace(pid=NOBODY, run_id=RUN_OF[name])
-    team.agents.save(record)
-
-
-def with_old_file(team: Team) -> None:
-    """Put back task 3 as it was before its last change, as if that had never reached the file."""
-    old = Path(team.layout.task("3")).read_bytes()
-    team.tasks("user").edit("3", {"subject": "new"})
-    write(team.layout.task("3"), old.decode())
-
-
-def secret(team: Team, age: float) -> None:
-    path = f"{team.layout.spawn_dir}/w1.env"
-    write(path, "ANTHROPIC_API_KEY=x")
-    os.utime(path, (team.clock.now() - age,) * 2)
-
-
-def scratch(path: str, number: int) -> None:
-    """Damage one byte in the middle of a line."""
-    lines = Path(path).read_bytes().splitlines(keepends=True)
-    line = bytearray(lines[number])
-    line[len(line) // 2] ^= 1
-    lines[number] = bytes(line)
-    write(path, b"".join(lines).decode("latin-1"))
-
-
-def edited(team: Team, task_id: str, **fields: Any) -> None:
-    task = json.loads(Path(team.layout.task(task_id)).read_text())
-    write(team.layout.task(task_id), json.dumps(task | fields))
-
-
-def stray_item(team: Team) -> None:
-    good = render_message(a_message("mx"))
-    write(team.layout.inbox("team-lead"), json.dumps([good, "no message"]))
-
-
-def file_for_folder(team: Team) -> None:
-    os.rmdir(team.layout.logs_dir)
-    write(team.layout.logs_dir, "")
-
-
-def link_to_nowhere(team: Team) -> None:
-    os.unlink(team.layout.tasks_link)
-    os.symlink("/nowhere", team.layout.tasks_link)
-
-
-def folder_for(path: str) -> None:
-    os.unlink(path)
-    os.mkdir(path, 0o700)
-
-
-def link_blocks(team: Team, *ids: str) -> None:
-    """Make task 1, for which 2 waits, say that these do."""
-    commit(team, {"op": "edit", "id": "1", "set": {"blocks": list(ids)}})
-
-
-def link_blocked_by(team: Team, *ids: str) -> None:
-    """Make task 5, which waits for 3, say that it waits for these."""
-    commit(team, {"op": "edit", "id": "5", "set": {"blockedBy": list(ids)}})
-
-
-PLANTS: dict[str, Callable[[Team], object]] = {
-    "missing_folder": lambda team: os.rmdir(team.layout.logs_dir),
-    "missing_folder: locks": lambda team: shutil.rmtree(team.layout.locks_dir),
-    "missing_folder: a file": file_for_folder,
-    "broken_link": lambda team: os.unlink(team.layout.tasks_link),
-    "broken_link: elsewhere": link_to_nowhere,
-    "broken_link: a folder": lambda team: folder_for(team.layout.tasks_link),
-    "wrong_mode": lambda team: os.chmod(team.layout.config, 0o644),
-    "wrong_mode: folder": lambda team: os.chmod(team.layout.tasks_dir, 0o755),
-    "damaged_lock": lambda team: write(team.layout.lock("tasks"), "garbage"),
-    "damaged_lock: long": lambda team: write(team.layout.lock("events"), "x" * 500),
-    "damaged_lock: a folder": lambda team: folder_for(team.layout.lock("roster")),
-    "stale_lock": lambda team: write(f"{team.layout.inbox('w1')}.lock", ""),
-    "odd_file": lambda team: write(f"{team.layout.tasks_dir}/notes.txt", "mine"),
-    "odd_file: a folder": lambda team: folder_for(team.layout.task("5")),
-    "torn_tail": lambda team: append(team.layout.journal, '{"seq":'),
-    "torn_tail: events": lambda team: append(team.layout.events, '{"time":'),
-    "torn_tail: overflow": lambda team: append(team.layout.overflow("w1"), '{"from":'),
-    "torn_tail: transcript": lambda team: write(team.layout.transcript("w1"), '{"type":'),
-    "torn_tail: history": lambda team: write(team.layout.history("w1"), '{"from":'),
-    "missing_task_file": lambda team: os.unlink(team.layout.task("1")),
-    "damaged_task_file": lambda team: write(team.layout.task("1"), ""),
-    "damaged_task_file: no task": lambda team: write(team.layout.task("1"), "[1]"),
-    "stale_task_file": with_old_file,
-    "edited_task_file": lambda team: edited(team, "3", subject="by hand"),
-    "edited_task_file: status": lambda team: edited(team, "3", status="completed"),
-    "edited_task_file: links": lambda team: edited(team, "1", blocks=[]),
-    "edited_task_file: not ours": lambda team: edited(team, "4", metadata={}),
-    "unknown_task_file": lambda team: write(team.layout.task("99"), "no task"),
-    "unknown_task_file: new": lambda team: write(
-        team.layout.task("99"), json.dumps({"id": "99", "subject": "theirs", "status": "pending"})
-    ),
-    "damaged_journal": lambda team: scratch(team.layout.journal, 5),
-    "damaged_journal: the first line": lambda team: scratch(team.layout.journal, 0),
-    "damaged_counter": lambda team: write(team.layout.highwatermark, "many"),
-    "one_sided_link": link_blocks,
-    "one_sided_link: more": lambda team: link_blocks(team, "2", "3"),
-    "one_sided_link: nobody": lambda team: link_blocks(team, "2", "77"),
-    "one_sided_link: no blocker": lambda team: link_blocked_by(team, "3", "77"),
-    "damaged_record": lambda team: write(team.layout.agent("w1"), "{"),
-    "dead_claim": lambda team: dead(team, "w2"),
-    "dead_agent": lambda team: dead(team, "w1"),
-    "leftover_secret": lambda team: secret(team, age=team.settings.ready_timeout_seconds + 1),
-    "damaged_inbox": lambda team: write(team.layout.inbox("w2"), "[{"),
-    "stray_mail": stray_item,
-    "damaged_lines": lambda team: append(team.layout.overflow("w1"), "no message\n"),
-    "orphan_draft": lambda team: write(f"{team.layout.inboxes_dir}/.w1.{NOBODY}.tmp", "[]"),
-    "orphan_draft: task": lambda team: write(f"{team.layout.tasks_dir}/.1.{NOBODY}.tmp", "{}"),
-}
+from tests.unit.storage.plants import (
+    NOBODY,
+    PLANTS,
+    append,
+    commit,
+    dead,
+    edited,
+    examine,
+    secret,
+    sound_team,
+    write,
+)
 
 
 def tree(root: Path) -> dict[str, tuple[int, int, bytes | str]]:
@@ -196,6 +45,9 @@ def tree(root: Path) -> dict[str, tuple[int, int, bytes | str]]:
             content = path.read_bytes()
         found[str(path.relative_to(root))] = (state.st_ino, state.st_mode, content)
     return found
+
+
+LOSES_LINES = ("damaged_journal", "cut_journal")
 
 
 @pytest.mark.parametrize("name", PLANTS)
@@ -212,11 +64,14 @@ def test_a_fault_is_found_left_alone_and_mended(name: str, tmp_path: Path) -> No
     outcomes = mend(lambda: examine(team))
     assert [o for o in outcomes if not o.fixed] == []
     assert examine(team) == ()
-    if kind != "damaged_journal":  # of lines that were lost there are events, whose numbers come again
+    if kind not in LOSES_LINES:  # there are events of lines that were lost
         check_tasks(reopened(team))
 
 
-CHANGES_TASKS = ("dead", "stale", "one_sided", "edited", "unknown_task_file: new")
+CHANGES_TASKS = (
+    *("dead", "stale", "one_sided", "edited"),
+    *("unknown_task_file: new", "unknown_task_file: deleted"),
+)
 
 
 @pytest.mark.parametrize("name", [name for name in PLANTS if not name.startswith(CHANGES_TASKS)])
@@ -241,6 +96,7 @@ KEPT = {
     "odd_file": "mine",
     "missing_folder: a file": "",
     "damaged_task_file: no task": "[1]",
+    "unknown_task_file": "no task",
     "damaged_record": "{",
     "torn_tail": '{"seq":',
     "torn_tail: events": '{"time":',
@@ -271,6 +127,44 @@ def test_a_dead_claim_is_given_back_after_its_commands_are_ended(tmp_path: Path)
     record = team.agents.load("w2")
     assert record is not None
     assert (record.state, record.reason) == ("stopped", "killed")
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "remedy"),
+    [
+        ("unknown_task_file: new", "another hand has added task 99", "it is taken over as a new task"),
+        ("unknown_task_file: deleted", "task 5 was deleted", "it is removed, and a copy is kept aside"),
+    ],
+)
+def test_a_file_that_the_journal_does_not_know_becomes_what_the_store_makes_of_it(
+    name: str, what: str, remedy: str, tmp_path: Path
+) -> None:
+    """The doctor has no rules of its own: what it says is what a sweep does, too."""
+    fixed, swept = sound_team(tmp_path / "fixed"), sound_team(tmp_path / "swept")
+    for team in (fixed, swept):
+        PLANTS[name](team)
+    (finding,) = examine(fixed)
+    assert (finding.what, finding.remedy) == (what, remedy)
+
+    mend(lambda: examine(fixed))
+    swept.tasks("user").sweep()
+    assert held_by(reopened(fixed)) == held_by(reopened(swept))
+    assert sorted(os.listdir(fixed.layout.tasks_dir)) == sorted(os.listdir(swept.layout.tasks_dir))
+    assert examine(swept) == ()
+
+
+def test_a_file_that_is_no_task_is_left_to_its_writer_unless_the_doctor_is_asked(tmp_path: Path) -> None:
+    """It may be half-written. One that has become a task meanwhile is taken over."""
+    team = sound_team(tmp_path)
+    PLANTS["unknown_task_file"](team)
+    (finding,) = examine(team)
+    assert finding.what.startswith("it is no task: ")
+    team.tasks("user").sweep()
+    assert Path(team.layout.task("99")).read_text() == "no task"
+    PLANTS["unknown_task_file: new"](team)
+    assert finding.mend is not None
+    finding.mend()
+    assert team.tasks("user").get_task("99").subject == "theirs"
 
 
 def test_an_agent_that_may_be_alive_is_left_alone(tmp_path: Path) -> None:
@@ -447,63 +341,6 @@ def test_a_team_at_work_is_no_finding(tmp_path: Path) -> None:
 
     assert found == [()] * 10
     assert os.path.getsize(team.layout.journal) > 5_000
-
-
-# Between the teams
-
-
-def look_around(root: Path) -> tuple[Finding, ...]:
-    return examine_root(str(root), Settings(), FakeClock())
-
-
-def test_a_root_without_teams_is_sound(tmp_path: Path) -> None:
-    assert look_around(tmp_path) == look_around(tmp_path / "nosuch") == ()
-
-
-def test_where_nothing_can_be_locked_that_is_said(tmp_path: Path) -> None:
-    """Everything else is still looked at."""
-    team = sound_team(tmp_path)
-
-    def refuse(call: str, path: str, size: int) -> None:
-        if call == "lock":
-            raise OSError(95, "Operation not supported")
-
-    with fault_hook(refuse):
-        around, inside = look_around(tmp_path), examine(team)
-
-    assert {finding.kind for finding in (*around, *inside)} == {"unreadable"}
-
-
-def test_halves_of_teams_are_mended_without_loss(tmp_path: Path) -> None:
-    team = sound_team(tmp_path)
-    for folder in ("teams/.x", "tasks/.x"):
-        for kind in ("new", "gone"):
-            (tmp_path / f"{folder}.{NOBODY}.{kind}/below").mkdir(parents=True)
-    (tmp_path / f"teams/.y.{os.getpid()}.new").mkdir()
-    (tmp_path / "tasks/theirs").mkdir()
-    (tmp_path / "tasks/unused").mkdir()
-    files.write_draft(str(tmp_path / "tasks/unused/.journal.jsonl"), b"")
-    tasks = {path.name: path.read_bytes() for path in Path(team.layout.tasks_dir).iterdir()}
-    os.rename(team.layout.team_dir, tmp_path / "elsewhere")
-
-    found = [finding.kind for finding in look_around(tmp_path)]
-    outcomes = mend(lambda: look_around(tmp_path))
-
-    assert found == ["leftover_folder"] * 4 + ["tasks_without_team"] * 2
-    assert all(outcome.fixed for outcome in outcomes)
-    (archived,) = (tmp_path / "teams/.archive").iterdir()
-    assert {path.name: path.read_bytes() for path in (archived / "tasks").iterdir()} == tasks
-    assert sorted(os.listdir(tmp_path / "tasks")) == ["theirs"]
-    assert (tmp_path / f"teams/.y.{os.getpid()}.new").exists()
-
-
-def test_a_damaged_roster_is_said(tmp_path: Path) -> None:
-    team = sound_team(tmp_path)
-    write(team.layout.config, "{")
-
-    (finding,) = look_around(tmp_path)
-
-    assert (finding.kind, finding.path, finding.mend) == ("damaged_roster", team.layout.config, None)
 
 
 def test_waiting_mail_is_what_was_prepared(tmp_path: Path) -> None:

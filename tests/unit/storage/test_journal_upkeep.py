@@ -22,11 +22,6 @@ from tests.support.faults import Recorder
 from tests.support.stores import RESULT, RUN_OF, check_tasks, claim_task, make_team, reopened
 
 
-@pytest.fixture
-def store(team: Team) -> TaskStore:
-    return team.tasks("user")
-
-
 def add(store: TaskStore, *subjects: str) -> None:
     for subject in subjects:
         store.create(NewTask(subject=subject))
@@ -219,10 +214,10 @@ def test_open_journal_changes_over_without_gap_or_repeat(team: Team, store: Task
 def note_lines(journal: Journal, seen: list[int]) -> None:
     apply = type(journal.table).apply
 
-    def noted(line: Any) -> Any:
+    def noted(line: Any, raw: bytes | None = None) -> Any:
         if "seq" in line and line["op"] != "head":
             seen.append(line["seq"])
-        return apply(journal.table, line)
+        return apply(journal.table, line, raw)
 
     journal.table.apply = noted  # type: ignore[method-assign]
 

@@ -1,38 +1,22 @@
+"""What each operation on tasks writes, and what it refuses."""
+
 from __future__ import annotations
 
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from swarm.core.journal import parse_line, render_line
 from swarm.core.operations import Refusal
-from swarm.core.task import NewTask, Requires, Task
-from swarm.errors import CorruptStateError, CycleError, NotFoundError, TaskError
+from swarm.core.task import Requires, Task
+from swarm.errors import CycleError, NotFoundError, TaskError
 from swarm.settings import Settings
 from swarm.storage.tasks import TaskStore
 from swarm.storage.team import Team
 from swarm.testing.clock import FakeClock
 from tests.support.stores import RESULT, RUN_OF, check_tasks, claim_task, make_team, reopened
-
-
-@pytest.fixture
-def store(team: Team) -> TaskStore:
-    return team.tasks("user")
-
-
-def add(store: TaskStore, *subjects: str, **fields: Any) -> tuple[str, ...]:
-    return tuple(task.id for task in store.create(*(NewTask(subject=s, **fields) for s in subjects)))
-
-
-def lines_of(team: Team) -> list[dict[str, Any]]:
-    return [parse_line(raw) for raw in Path(team.layout.journal).read_bytes().splitlines()]
-
-
-def kinds(team: Team) -> list[str]:
-    return [event.event for _, event in team.events.read() if event.event.startswith("task_")]
+from tests.unit.storage.steps import add, kinds, lines_of
 
 
 def test_operation_is_one_line_then_its_files_then_its_event(team: Team, store: TaskStore) -> None:
@@ -190,235 +174,6 @@ def test_deleting_cuts_the_links_of_neighbours(team: Team, store: TaskStore) -> 
     assert store.get_task("2").blocked_by == ()
     with pytest.raises(NotFoundError):
         store.get_task("1")
-    check_tasks(team)
-
-
-def test_new_file_is_padded_and_changed_in_place_while_it_fits(team: Team, store: TaskStore) -> None:
-    add(store, "first")
-    path = Path(team.layout.task("1"))
-    made = path.read_bytes()
-    assert made.endswith(b" " * 128 + b"\n")
-    inode = path.stat().st_ino
-    claim_task(team, "w1")
-    assert path.stat().st_ino == inode
-    assert len(path.read_bytes()) == len(made)
-    store.edit("1", {"description": "x" * len(made)})
-    assert path.stat().st_ino != inode
-    assert path.read_bytes().endswith(b" " * 128 + b"\n")
-    assert json.loads(path.read_text())["description"] == "x" * len(made)
-
-
-def test_file_above_one_page_is_never_written_in_place(team: Team, store: TaskStore) -> None:
-    """A write that crosses a page can be torn by a kill."""
-    add(store, "big", description="x" * 4096)
-    path = Path(team.layout.task("1"))
-    inode = path.stat().st_ino
-    store.edit("1", {"subject": "b"})
-    assert path.stat().st_ino != inode
-    check_tasks(team)
-
-
-def test_files_are_indented_private_and_readable_as_text(team: Team, store: TaskStore) -> None:
-    add(store, "Zoë")
-    path = Path(team.layout.task("1"))
-    assert '\n  "subject": "Zoë",\n' in path.read_text(encoding="utf-8")
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_fields_that_another_client_added_survive_our_writes(team: Team, store: TaskStore) -> None:
-    add(store, "first", metadata={"ours": 1})
-    path = Path(team.layout.task("1"))
-    raw = json.loads(path.read_text())
-    raw["reviewer"] = "alice"
-    raw["metadata"]["theirs"] = 2
-    raw["metadata"]["swarm"]["later"] = 3
-    path.write_text(json.dumps(raw))
-    claim_task(team, "w1")
-    store.edit("1", {"metadata": {"ours": None}})
-    after = json.loads(path.read_text())
-    assert after["reviewer"] == "alice"
-    assert after["metadata"]["theirs"] == 2
-    assert after["metadata"]["swarm"]["later"] == 3
-    assert "ours" not in after["metadata"]
-
-
-def test_drafts_and_other_files_disturb_no_reader(team: Team, store: TaskStore) -> None:
-    add(store, "first")
-    for name in (".1.4711.tmp", ".lock", "notes.json", "01.json", "1.json.bak"):
-        Path(team.layout.tasks_dir, name).write_text("{half")
-    assert [task.id for task in store.list_tasks()] == ["1"]
-    assert claim_task(team, "w1").id == "1"
-
-
-def test_repair_sweeps_the_drafts_of_the_dead(team: Team, store: TaskStore) -> None:
-    add(store, "first")
-    draft = Path(team.layout.tasks_dir, ".1.4711.tmp")
-    draft.write_text("{half")
-    os.truncate(team.layout.lock("tasks"), 0)
-    add(store, "second")
-    assert not draft.exists()
-
-
-@pytest.mark.parametrize("damage", ["", "{half", "[]", '{"id": "1"}'])
-def test_damaged_file_of_a_known_task_is_read_from_the_journal(
-    team: Team, store: TaskStore, damage: str
-) -> None:
-    """After a power loss files may be empty; the journal is what was synced."""
-    add(store, "first", "second")
-    Path(team.layout.task("1")).write_text(damage)
-    assert [task.subject for task in store.list_tasks()] == ["first", "second"]
-    assert store.get_task("1").subject == "first"
-    claim_task(team, "w1")
-    check_tasks(team)
-
-
-def test_missing_file_of_a_known_task_is_read_from_the_journal(team: Team, store: TaskStore) -> None:
-    add(store, "first")
-    Path(team.layout.task("1")).unlink()
-    assert store.get_task("1").subject == "first"
-    claim_task(team, "w1")
-    assert store.list_tasks()[0].owner == "w1"
-
-
-def test_damaged_file_of_an_unknown_task_is_an_error(team: Team, store: TaskStore) -> None:
-    Path(team.layout.task("5")).write_text("{half")
-    with pytest.raises(CorruptStateError):
-        store.list_tasks()
-
-
-@pytest.mark.parametrize("task_id", ["9", "01", "x", "", "../1", "1.json"])
-def test_unknown_id_is_not_found(store: TaskStore, task_id: str) -> None:
-    with pytest.raises(NotFoundError) as caught:
-        store.get_task(task_id)
-    assert caught.value.code == "no_such_task"
-
-
-@pytest.mark.parametrize("torn", [b'{"seq":2,"op":"new"', b"\0" * 10])
-def test_torn_journal_line_is_cut_and_its_number_used_again(
-    team: Team, store: TaskStore, torn: bytes
-) -> None:
-    """Nobody was told of that line."""
-    add(store, "first")
-    with Path(team.layout.journal).open("ab") as file:
-        file.write(torn)
-    other = reopened(team).tasks("user")
-    assert [task.id for task in other.table().tasks()] == ["1"]
-    add(other, "second")
-    assert [line["seq"] for line in lines_of(team)] == [1, 2]
-    check_tasks(team)
-
-
-def test_line_without_its_views_is_finished_by_the_next_holder(team: Team, store: TaskStore) -> None:
-    add(store, "first", "second")
-    line = {
-        "seq": 3,
-        "op": "edge",
-        "at": "2026-11-30T12:31:02.400Z",
-        "by": "user",
-        "a": "1",
-        "b": "2",
-        "add": True,
-    }
-    with Path(team.layout.journal).open("ab") as file:
-        file.write(render_line(line))
-    assert store.get_task("2").blocked_by == ()
-    store.table()  # a reader that has folded the line already must not hide it from the repair
-    add(store, "third")
-    assert store.get_task("2").blocked_by == ("1",)
-    assert store.get_task("1").blocks == ("2",)
-    assert kinds(team) == ["task_created", "task_created", "task_linked", "task_created"]
-    repaired = [event for _, event in team.events.read() if event.event == "store_repaired"]
-    assert [event.data for event in repaired] == [{"lines": 1}]
-    check_tasks(team)
-
-
-def test_deletion_without_its_views_is_finished_by_the_next_holder(team: Team, store: TaskStore) -> None:
-    add(store, "first")
-    add(store, "second", blocked_by=("1",))
-    line = {"seq": 3, "op": "del", "at": "2026-11-30T12:31:02.400Z", "by": "user", "id": "2", "near": ["1"]}
-    with Path(team.layout.journal).open("ab") as file:
-        file.write(render_line(line))
-    claim_task(team, "w1")
-    assert store.get_task("1").blocks == ()
-    assert not Path(team.layout.task("2")).exists()
-    check_tasks(team)
-
-
-@pytest.mark.parametrize("mark", [b"", b"garbage", b"0 999 some-boot".ljust(64), b"x y z".ljust(64)])
-def test_without_a_mark_to_trust_every_file_is_compared(team: Team, store: TaskStore, mark: bytes) -> None:
-    """The lock file may be lost, or tell of an earlier boot in which the files were not yet on disk."""
-    add(store, "first", "second", "third")
-    Path(team.layout.lock("tasks")).write_bytes(mark)
-    Path(team.layout.task("1")).write_text("")
-    Path(team.layout.task("2")).unlink()
-    third = Path(team.layout.task("3")).stat()
-    add(store, "fourth")
-    check_tasks(team)
-    assert Path(team.layout.task("3")).stat().st_mtime_ns == third.st_mtime_ns
-    assert kinds(team) == ["task_created"] * 4
-
-
-@pytest.mark.parametrize("size", [0, 1000])
-def test_journal_of_another_generation_is_read_anew(team: Team, store: TaskStore, size: int) -> None:
-    """Somebody replaced it by another one that says the same."""
-    add(store, "first", "second")
-    tasks = [json.loads(Path(team.layout.task(task_id)).read_text()) for task_id in ("1", "2")]
-    snaps = [{"op": "snap", "task": task, "padding": "x" * size} for task in tasks]
-    head = {"op": "head", "gen": 1, "seq": 2, "next": 3}
-    fresh = Path(team.layout.tasks_dir, ".journal.jsonl.new")
-    fresh.write_bytes(b"".join(map(render_line, [head, *snaps])))
-    fresh.rename(team.layout.journal)
-    assert add(store, "third") == ("3",)
-    assert store.table().gen == 1
-    assert Path(team.layout.lock("tasks")).read_bytes().startswith(b"1 3 ")
-    check_tasks(team)
-
-
-def test_journal_that_was_cut_is_read_anew(team: Team, store: TaskStore) -> None:
-    """Somebody put an older copy back."""
-    add(store, "first", "second")
-    path = Path(team.layout.journal)
-    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
-    assert [task.id for task in store.table().tasks()] == ["1"]
-
-
-@pytest.mark.parametrize("damage", [b"garbage\n", b'{"seq":3,"op":"del","c":"00000000"}\n'])
-def test_damaged_journal_is_an_error_and_left_as_it_is(team: Team, store: TaskStore, damage: bytes) -> None:
-    add(store, "first", "second")
-    path = Path(team.layout.journal)
-    first, second = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(first + damage + second)
-    for call in (
-        lambda: reopened(team).tasks("user").table(),
-        lambda: add(reopened(team).tasks("user"), "x"),
-    ):
-        with pytest.raises(CorruptStateError) as caught:
-            call()
-        assert caught.value.details["path"] == str(path)
-    assert path.read_bytes() == first + damage + second
-    assert [task.id for task in reopened(team).tasks("user").list_tasks()] == ["1", "2"]
-
-
-def test_missing_journal_is_an_error_and_never_an_empty_list(team: Team, store: TaskStore) -> None:
-    add(store, "first")
-    Path(team.layout.journal).unlink()
-    with pytest.raises(CorruptStateError):
-        claim_task(team, "w1")
-    assert not Path(team.layout.journal).exists()
-
-
-def test_line_that_could_not_be_read_back_is_never_written(team: Team, store: TaskStore) -> None:
-    """It would lock everybody out of the team for good."""
-    for body in (
-        {"op": "claim", "by": "w1", "id": "77", "run": RUN_OF["w1"]},
-        {"op": "edge", "a": "1", "b": "77", "add": True},
-        {"op": "unheard of", "id": "1"},
-        {"op": "new", "id": "1", "task": {"id": "1", "subject": float("nan"), "status": "pending"}},
-    ):
-        with store._ledger.locked(), pytest.raises((ValueError, KeyError)):
-            store._ledger.commit(body)
-    assert lines_of(team) == []
-    assert add(store, "goes on") == ("1",)
     check_tasks(team)
 
 

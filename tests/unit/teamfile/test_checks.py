@@ -205,6 +205,7 @@ def test_dots_within_a_name_are_no_way_out(load, changed) -> None:
     [
         ("subject: Build it", 'subject: " "', "tasks[1].subject"),
         ('verify: ["test -d src"]', 'verify: ["true", ""]', "tasks[1].verify[1]"),
+        ('verify: ["test -d src"]', 'verify: ["# later"]', "tasks[1].verify[0]"),
         ("tasks:", "tasks: []\nx:", "x"),
     ],
 )

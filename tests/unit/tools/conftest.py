@@ -8,6 +8,7 @@ import pytest
 
 from swarm.storage.team import Team
 from tests.support.tools import ToolBench, make_team
+from tests.unit.tools.probe import Probe
 
 
 @pytest.fixture
@@ -23,3 +24,10 @@ def team(tmp_path: Path, workspace: Path) -> Team:
 @pytest.fixture
 def bench(team: Team, workspace: Path) -> ToolBench:
     return ToolBench(team, workspace)
+
+
+@pytest.fixture
+def probe(bench: ToolBench) -> Probe:
+    probe = Probe(bench.team.settings)
+    bench.tools = (*bench.tools, probe)
+    return probe

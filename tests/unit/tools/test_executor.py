@@ -3,99 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
-from pydantic import Field
 
 from swarm.core.transcript import INTERRUPTED
 from swarm.errors import StateError
 from swarm.permissions.calls import Call, Decision, PathUse
-from swarm.settings import Settings
 from swarm.testing.wait import eventually
 from tests.support.tools import ToolBench
-from worker.messages import Block
-from worker.tools.contract import Tool, ToolContext, ToolInput, ToolOutput, current_call
+from tests.unit.tools.probe import Probe, ProbeInput, assert_one_result_each, texts
+from worker.tools.contract import ToolContext, ToolOutput, current_call
 from worker.tools.executor import NOT_STARTED
-
-
-class ProbeInput(ToolInput):
-    label: str = ""
-    looks: bool = True
-    fail_at: str = ""
-    size: int = Field(0, ge=0)
-    waits: bool = False
-
-
-class Probe(Tool[ProbeInput]):
-    """Does what its input says, and notes when it starts and ends."""
-
-    name = "Probe"
-    Input = ProbeInput
-
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
-        self.log: list[str] = []
-        self.running = 0
-        self.most_running = 0
-        self.go = asyncio.Event()
-
-    def describe(self, settings: Settings) -> str:
-        return "Probes."
-
-    def concurrency_safe(self, given: ProbeInput) -> bool:
-        self._fail(given, "concurrency_safe")
-        return given.looks
-
-    def read_only(self, given: ProbeInput) -> bool:
-        self._fail(given, "read_only")
-        return given.looks
-
-    def path_uses(self, given: ProbeInput, context: ToolContext) -> tuple[PathUse, ...]:
-        self._fail(given, "path_uses")
-        return ()
-
-    async def check(self, given: ProbeInput, context: ToolContext) -> str | None:
-        self._fail(given, "check")
-        return "That makes no sense." if given.fail_at == "refused" else None
-
-    async def run(self, given: ProbeInput, context: ToolContext) -> ToolOutput:
-        self.log.append(f"+{given.label}")
-        self.running += 1
-        self.most_running = max(self.most_running, self.running)
-        try:
-            await (self.go.wait() if given.waits else asyncio.sleep(0))
-            self._fail(given, "run")
-            if given.fail_at == "nonsense":
-                return "no output"  # type: ignore[return-value]
-            if given.fail_at == "cancelled inside":
-                raise asyncio.CancelledError
-            return ToolOutput(text=given.label + "x" * given.size, touched=(f"/{given.label}",))
-        finally:
-            self.running -= 1
-            self.log.append(f"-{given.label}")
-
-    @staticmethod
-    def _fail(given: ProbeInput, stage: str) -> None:
-        if given.fail_at == stage:
-            raise RuntimeError(f"broke at {stage}")
-
-
-@pytest.fixture
-def probe(bench: ToolBench) -> Probe:
-    probe = Probe(bench.team.settings)
-    bench.tools = (*bench.tools, probe)
-    return probe
-
-
-def texts(blocks: list[Block]) -> list[str]:
-    return [block["content"] for block in blocks]
-
-
-def assert_one_result_each(bench: ToolBench, calls: list[Block]) -> None:
-    heard = [block["tool_use_id"] for block, _, _ in bench.heard]
-    assert sorted(heard) == sorted(call["id"] for call in calls)
-
 
 STAGES = {
     "concurrency_safe": "fine",  # runs alone
@@ -352,72 +270,3 @@ async def test_repeated_ids_have_one_result_each(bench: ToolBench, probe: Probe)
     results = await bench.turn(first, {**second, "id": first["id"]})
 
     assert texts(results) == ["a", "b"]
-
-
-class TestBudgetOfATurn:
-    """All results of one turn share a budget; the largest make room first."""
-
-    @pytest.fixture(autouse=True)
-    def small(self, bench: ToolBench, probe: Probe) -> None:
-        bench.context.settings = bench.context.settings.replace(
-            message_results_max_chars=10_000, preview_bytes=50
-        )
-
-    @staticmethod
-    def sizes(bench: ToolBench, blocks: list[Block]) -> list[Any]:
-        files = {block["tool_use_id"]: persisted for block, _, persisted in bench.heard}
-        return [files[b["tool_use_id"]] is not None or len(b["content"]) for b in blocks]
-
-    async def test_the_largest_goes_first(self, bench: ToolBench) -> None:
-        results = await bench.turn(*(bench.use("Probe", size=n) for n in (3_000, 5_000, 4_000)))
-
-        assert self.sizes(bench, results) == [3_000, True, 4_000]
-
-    async def test_as_many_as_needed(self, bench: ToolBench) -> None:
-        results = await bench.turn(*(bench.use("Probe", size=n) for n in (9_000, 9_500, 6_000, 1_000)))
-
-        assert self.sizes(bench, results) == [True, True, 6_000, 1_000]
-
-    async def test_held_results_are_told_in_the_order_of_the_calls(self, bench: ToolBench) -> None:
-        calls = [bench.use("Probe", size=n) for n in (4_000, 9_000, 5_000)]
-
-        await bench.turn(*calls)
-
-        assert [block["tool_use_id"] for block, _, _ in bench.heard] == [call["id"] for call in calls]
-
-    async def test_what_fits_stays(self, bench: ToolBench) -> None:
-        results = await bench.turn(*(bench.use("Probe", size=n) for n in (3_000, 7_000)))
-
-        assert self.sizes(bench, results) == [3_000, 7_000]
-
-    async def test_small_results_are_told_at_once(self, bench: ToolBench, probe: Probe) -> None:
-        """Only what the budget might move waits for the end of the turn."""
-        calls = [
-            bench.use("Probe", size=6_000, looks=False),
-            bench.use("Probe", size=1_000, looks=False),
-            bench.use("Probe", label="end", looks=False, waits=True),
-        ]
-        turn = asyncio.ensure_future(bench.turn(*calls))
-        await eventually(lambda: "+end" in probe.log)
-        assert [block["tool_use_id"] for block, _, _ in bench.heard] == [calls[1]["id"]]
-        probe.go.set()
-        await turn
-        assert_one_result_each(bench, calls)
-
-    async def test_reads_are_never_moved(self, bench: ToolBench) -> None:
-        """The model would only have to read them again."""
-        (bench.workspace / "a").write_text("y\n" * 1_500)
-
-        results = await bench.turn(bench.use("Read", file_path="a"), bench.use("Probe", size=8_000))
-
-        assert self.sizes(bench, results) == [9_392, True]
-
-    async def test_held_results_survive_a_cancellation(self, bench: ToolBench, probe: Probe) -> None:
-        calls = [bench.use("Probe", size=6_000, looks=False), bench.use("Probe", looks=False, waits=True)]
-        turn = asyncio.ensure_future(bench.turn(*calls))
-        await eventually(lambda: probe.log.count("+") == 2)
-        turn.cancel()
-        await asyncio.wait({turn})
-
-        assert_one_result_each(bench, calls)
-        assert bench.heard[0][0]["content"] == "x" * 6_000

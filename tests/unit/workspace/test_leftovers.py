@@ -9,10 +9,12 @@ from collections.abc import Iterator
 import pytest
 
 from swarm.core.agent import AgentRecord, ToolProcess
+from swarm.core.identity import make_run_id
+from swarm.storage.processes import new_run
 from swarm.workspace.leftovers import end_leftovers
 from swarm.workspace.processes import start_ticks
 
-RUN_ID = "q5w2ern7.w1.1"
+RUN_ID = make_run_id(new_run(), "w1", 1)
 
 
 def a_life(*tools: ToolProcess) -> AgentRecord:
@@ -56,7 +58,7 @@ def test_recorded_commands_and_marked_ones_end(start) -> None:
 
 def test_others_are_not_touched(start) -> None:
     """Neither a later life, nor who has the number of a command by now."""
-    later, reused = start(SWARM_RUN_ID="q5w2ern7.w1.11"), start()
+    later, reused = start(SWARM_RUN_ID=f"{RUN_ID}1"), start()
     ticks = start_ticks(reused.pid)
     assert ticks is not None
 

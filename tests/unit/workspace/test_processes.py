@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+from swarm.core.identity import make_run_id
+from swarm.storage.processes import new_run
 from swarm.testing.wait import wait_until
 from swarm.workspace import processes
 from swarm.workspace.processes import Leader, is_running, kill_marked, kill_tree, members, start_ticks
@@ -99,7 +101,7 @@ def test_the_group_outlives_its_leader(start):
 
 def test_a_mark_finds_what_has_left_the_tree(start):
     """A worker's life marks all its children; after a crash the mark is all that is left."""
-    mark = f"test-{os.getpid()}-{id(start)}"
+    mark = make_run_id(new_run(), "w1", 1)
     process = start("(setsid sleep 60 >/dev/null & echo $!); sleep 60", SWARM_RUN_ID=mark)
     child = int(process.stdout.readline())
     other = start("sleep 60", SWARM_RUN_ID=f"{mark}0")
@@ -110,15 +112,16 @@ def test_a_mark_finds_what_has_left_the_tree(start):
     assert other.poll() is None
 
 
-def test_we_are_never_our_own_target(monkeypatch):
+def test_we_are_never_our_own_target():
     """A worker carries the mark of its life itself."""
+    mark = make_run_id(new_run(), "w1", 1)
     code = (
-        "import os; from swarm.workspace.processes import kill_marked, members;"
-        "print([s.pid for s in members(None, 'SWARM_RUN_ID=me')], kill_marked('SWARM_RUN_ID=me', 1), 'alive')"
+        f"mark = 'SWARM_RUN_ID={mark}'; from swarm.workspace.processes import kill_marked, members;"
+        "print([seen.pid for seen in members(None, mark)], kill_marked(mark, 1), 'alive')"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env=os.environ | {"SWARM_RUN_ID": "me"},
+        env=os.environ | {"SWARM_RUN_ID": mark},
         capture_output=True,
         text=True,
         check=True,
@@ -142,7 +145,7 @@ def test_what_cannot_be_killed_is_named(start, monkeypatch):
 
 def test_the_portable_look_sees_the_same(start, monkeypatch):
     """Where there is no /proc, psutil answers the same questions."""
-    mark = f"portable-{os.getpid()}"
+    mark = make_run_id(new_run(), "w1", 1)
     process = start("sleep 60 & sleep 61", SWARM_RUN_ID=mark)
     real_exists = os.path.exists
     wait_until(lambda: len(members(leader_of(process), None)) == 3)
