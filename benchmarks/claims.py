@@ -36,7 +36,7 @@ def rows(effort: Effort = FULL) -> list[Row]:
         found += _compared(effort, effort.grid_rounds, effort.workers, size, durable)
     workers, size = effort.contended
     found += _compared(effort, effort.rounds, (workers,), size, (*durable, Bare()))
-    unsynced = (Ours("none"), Huey(fsync=False), Raw("off"), Bare())
+    unsynced = (Ours("none"), Huey(fsync=None), Huey(fsync=False), Raw("off"), Bare())
     return found + _compared(effort, effort.rounds, (workers,), size, unsynced)
 
 

@@ -21,7 +21,7 @@ from swarm.storage.team import Team
 from tests.support.worker_process import WorkerProcess, make_quick_team, quick
 
 _TIMES = 40
-_PAUSE_SECONDS = 0.03
+_PAUSE_SECONDS = 0.1
 _IDLE_SECONDS = 10.0
 _BUDGET = 0.001
 _BARE = """

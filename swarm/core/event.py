@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from swarm.core.fields import EMPTY, mapping, optional_integer, optional_text, present, rest, text
-from swarm.core.identity import parse_run_id
+from swarm.core.identity import agent_of_run
 from swarm.core.jsontext import json_line, parse_object
 from swarm.core.task import FINISHED, Task
 from swarm.values import Value
@@ -135,7 +135,7 @@ _KINDS = {
 def _run_of(line: Mapping[str, Any]) -> str | None:
     """Return the run id of the agent that wrote the line; a person's or the runtime's line has none."""
     run_id = line.get("run") or line.get("token", "").partition("/")[2]
-    return run_id if run_id and parse_run_id(run_id).agent == line["by"] else None
+    return run_id if run_id and agent_of_run(run_id) == line["by"] else None
 
 
 _EVENT_KEYS = frozenset({"time", "event", "agent", "run_id", "task", "seq", "data"})

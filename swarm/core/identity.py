@@ -90,10 +90,17 @@ def make_run_id(run: str, agent: str, life: int | str) -> str:
 
 
 def parse_run_id(text: str) -> RunId:
+    agent = agent_of_run(text)
+    run, _, life = text.split(".")
+    return RunId(run=run, agent=agent, life=life)
+
+
+def agent_of_run(text: str) -> str:
+    """Return whose life a run id is; ValueError when it is none. For where that is asked all the time."""
     parts = text.split(".")
     if len(parts) != 3 or not all(parts):  # noqa: PLR2004 - run, agent, life
         raise ValueError(f"not a run id like k3v9qd7m.builder-1.1: {text!r}")
-    return RunId(run=parts[0], agent=parts[1], life=parts[2])
+    return parts[1]
 
 
 def is_later_life(run_id: str, than: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from swarm.core.agent import AgentRecord, parse_agent, render_agent
-from swarm.core.identity import parse_run_id
+from swarm.core.identity import agent_of_run
 from swarm.core.ports import Clock
 from swarm.core.times import format_time
 from swarm.errors import CorruptStateError, NotFoundError
@@ -60,7 +60,7 @@ class AgentStore:
         None, and nothing is changed, when the record is another life's by now, or says that this one has
         ended: a process that was given up and goes on must not speak for the one that took its place.
         """
-        name = parse_run_id(run_id).agent
+        name = agent_of_run(run_id)
         with self._lock(name):
             record = self.load(name)
             if record is None or record.run_id != run_id or record.state == "stopped":

@@ -50,8 +50,8 @@ class EventLog:
         lines = [render_event_line(event) for event in events]
         if lines:
             with self._lock:
-                fd = self._open()
-                files.cut_torn_tail(fd, self._path)
+                fd, size = self._open()
+                files.cut_torn_tail(fd, self._path, size)
                 syscalls.append(fd, self._path, b"".join(lines))
 
     def emit(
@@ -70,14 +70,15 @@ class EventLog:
             if event is not None:
                 yield position, event
 
-    def _open(self) -> int:
-        named = syscalls.find_stat(self._path)
-        if named is None or _identity(named) != self._file:
+    def _open(self) -> tuple[int, int]:
+        """Return the open file that the path leads to now, and its size."""
+        state = syscalls.find_stat(self._path)
+        if self._fd is None or state is None or _identity(state) != self._file:
             self.close()
-        if self._fd is None:
             self._fd = syscalls.create_file(self._path, os.O_RDWR | os.O_APPEND)
-            self._file = _identity(syscalls.stat_file(self._fd, self._path))
-        return self._fd
+            state = syscalls.stat_file(self._fd, self._path)
+            self._file = _identity(state)
+        return self._fd, state.st_size
 
     def last_task_seq(self) -> int:
         """Return the journal line of the newest `task_*` event; 0 when there is none.

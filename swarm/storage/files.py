@@ -184,7 +184,7 @@ def append_lines(path: str, lines: Iterable[bytes]) -> None:
     """Append whole lines under the caller's lock; a killed writer's torn last line is cut first."""
     fd = syscalls.create_file(path, os.O_RDWR | os.O_APPEND)
     try:
-        cut_torn_tail(fd, path)
+        cut_torn_tail(fd, path, syscalls.stat_file(fd, path).st_size)
         syscalls.append(fd, path, b"".join(lines))
     finally:
         syscalls.close(fd)
@@ -195,9 +195,8 @@ def append_line(path: str, line: bytes) -> None:
     append_lines(path, (line,))
 
 
-def cut_torn_tail(fd: int, path: str) -> None:
+def cut_torn_tail(fd: int, path: str, size: int) -> None:
     """Truncate a file of lines after its last line end; nobody was told of what stands behind it."""
-    size = syscalls.stat_file(fd, path).st_size
     end = size
     while end > 0:
         start = max(0, end - _CHUNK) if end < size else end - 1

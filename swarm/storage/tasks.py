@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from swarm.core import operations
-from swarm.core.identity import make_token, parse_run_id
+from swarm.core.identity import agent_of_run, make_token
 from swarm.core.operations import Body, Refusal
 from swarm.core.ports import Clock
 from swarm.core.table import TaskTable
@@ -54,7 +54,7 @@ class TaskStore:
 
         A claim whose answer was lost in an I/O error is answered by the next call of the same life.
         """
-        parse_run_id(run_id)
+        agent_of_run(run_id)  # a claim under what is none could never be freed
         with self._ledger.locked() as table:
             decided = self._claim(table, name, role, run_id, task_id)
             if isinstance(decided, Refusal):
