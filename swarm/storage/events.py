@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from swarm.storage.layout import TeamLayout
 from swarm.storage.lock import FileLock
 
 _TASK_EVENT = "task_"
+_ID = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
 class EventLog:
@@ -79,6 +81,11 @@ class EventLog:
             state = syscalls.stat_file(self._fd, self._path)
             self._file = _identity(state)
         return self._fd, state.st_size
+
+    def highest_task(self) -> int:
+        """Return the highest number of a task that an event tells of; 0 when there is none."""
+        tasks = (event.task or "" for _, event in self.read())
+        return max((int(task) for task in tasks if _ID.fullmatch(task)), default=0)
 
     def last_task_seq(self) -> int:
         """Return the journal line of the newest `task_*` event; 0 when there is none.

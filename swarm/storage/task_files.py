@@ -213,7 +213,7 @@ def _render(task: Task) -> bytes:
 def _is_as_written(data: bytes, task: Task) -> bool:
     """Tell in half the time of a full look whether a file shows just what we would write into it."""
     try:
-        return bool(json.loads(data) == render_task(task))
+        return bool(json.loads(data.decode()) == render_task(task))
     except (ValueError, RecursionError):
         return False
 

@@ -23,10 +23,10 @@ if name.startswith("w"):
 else:
     steps = []
     apply = TaskTable.apply
-    def noted(table, line):
+    def noted(table, line, raw=None):
         if line["op"] != "snap":
             steps.append((line["op"], line["seq"], table.seq))
-        return apply(table, line)
+        return apply(table, line, raw)
     TaskTable.apply = noted
     journal = Journal(team.layout)
     while journal.table.seq < 2 * {EACH}:

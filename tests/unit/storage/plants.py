@@ -126,6 +126,15 @@ def keep_lines(path: str, number: int) -> None:
     Path(path).write_bytes(b"".join(Path(path).read_bytes().splitlines(keepends=True)[:number]))
 
 
+def with_mark_of_order(path: str) -> None:
+    """Save a file as some editors do: what follows is no JSON any more for most who read it."""
+    Path(path).write_bytes(b"\xef\xbb\xbf" + Path(path).read_bytes())
+
+
+def in_utf_16(path: str) -> None:
+    Path(path).write_bytes(Path(path).read_text().encode("utf-16"))
+
+
 PLANTS: dict[str, Callable[[Team], object]] = {
     "missing_folder": lambda team: os.rmdir(team.layout.logs_dir),
     "missing_folder: locks": lambda team: shutil.rmtree(team.layout.locks_dir),
@@ -151,6 +160,8 @@ PLANTS: dict[str, Callable[[Team], object]] = {
     "damaged_task_file": lambda team: write(team.layout.task("1"), ""),
     "damaged_task_file: no task": lambda team: write(team.layout.task("1"), "[1]"),
     "stale_task_file": with_old_file,
+    "damaged_task_file: a mark of order": lambda team: with_mark_of_order(team.layout.task("1")),
+    "damaged_task_file: UTF-16": lambda team: in_utf_16(team.layout.task("1")),
     "edited_task_file": lambda team: edited(team, "3", subject="by hand"),
     "edited_task_file: status": lambda team: edited(team, "3", status="completed"),
     "edited_task_file: links": lambda team: edited(team, "1", blocks=[]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,19 @@ def test_cut_journal_goes_on_with_all_that_the_files_know(team: Team, kept: int,
     assert held.claim is not None
     assert held.claim.run_id == RUN_OF["w1"]
     assert team.tasks("w1").complete("3", held.claim.token, RESULT).status == "completed"
+
+
+def test_folder_that_was_put_back_from_a_copy_gives_no_id_out_again(team: Team, tmp_path: Path) -> None:
+    """Of the tasks that came after the copy was made only the events know."""
+    shutil.copytree(team.layout.tasks_dir, tmp_path / "copy")
+    (late,) = team.tasks("user").create(NewTask(subject="after the copy"))
+    team.close()
+    shutil.rmtree(team.layout.tasks_dir)
+    shutil.copytree(tmp_path / "copy", team.layout.tasks_dir)
+    (extra,) = reopened(team).tasks("user").create(NewTask(subject="goes on"))
+
+    assert int(extra.id) == int(late.id) + 1
+    check_views(team)
 
 
 def check_views(team: Team) -> None:
