@@ -5,7 +5,6 @@ Looking takes locks but writes nothing. What is damaged or odd is moved to the t
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -22,9 +21,10 @@ from swarm.storage.finding import Finding, undisturbed
 from swarm.storage.health_agents import examine_agents, examine_secrets
 from swarm.storage.health_folders import examine_folders, examine_leftovers, examine_locks, held_lock
 from swarm.storage.health_lines import examine_lines, examine_mail
+from swarm.storage.health_roster import examine_rosters
 from swarm.storage.health_tasks import examine_tasks
 from swarm.storage.layout import Layout
-from swarm.storage.listing import is_plain, list_teams
+from swarm.storage.listing import is_plain
 from swarm.storage.team import Team
 from swarm.values import Value
 
@@ -131,10 +131,7 @@ def _between_teams(layout: Layout, settings: Settings, clock: Clock) -> Iterator
                     remedy="it is removed",
                     mend=partial(_remove_locked, layout, settings, clock, path),
                 )
-    for listing in list_teams(layout.root):
-        if listing.problem and os.path.isdir(layout.team(listing.name).locks_dir):
-            config = layout.team(listing.name).config
-            yield Finding(kind="damaged_roster", path=config, what=listing.problem)
+    yield from examine_rosters(layout, settings, clock)
     for name in sorted(filter(is_plain, syscalls.list_folder(layout.tasks_root))):
         yield from _lone_tasks(Team(layout.team(name), settings, clock))
 

@@ -48,7 +48,13 @@ def _task_list(team: Team) -> Iterator[Finding]:
     path = team.layout.journal
     data = files.find_bytes(path)
     if data is None:
-        yield Finding(kind="missing_journal", path=path, what="the journal of the tasks is missing")
+        yield Finding(
+            kind="missing_journal",
+            path=path,
+            what="the journal of the tasks is missing",
+            remedy="it is made anew from what the task files say",
+            mend=partial(_begin_anew, team),
+        )
         return
     torn = len(data) - data.rfind(b"\n") - 1
     if torn:
@@ -190,6 +196,12 @@ def _flat(task: Task) -> Body:
         | {f"metadata.{key}": value for key, value in metadata.items()}
         | {f"swarm.{key}": value for key, value in swarm.items()}
     )
+
+
+def _begin_anew(team: Team) -> None:
+    """Make an empty journal: whoever then takes the lock finds that it was cut, and takes over all files."""
+    files.write_draft(team.layout.journal, b"", sync=True)
+    team.tasks(USER).sweep()
 
 
 def _cut(team: Team) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from swarm.core.identity import other_spelling
 from swarm.core.roster import Roster
-from swarm.errors import ConfigError, NotFoundError, StateError
+from swarm.errors import ConfigError, CorruptStateError, NotFoundError, StateError, SwarmError
 from swarm.storage import syscalls
 from swarm.storage.layout import Layout, TeamLayout
 from swarm.storage.roster import find_roster
@@ -40,8 +41,15 @@ def _listing(team: TeamLayout) -> TeamListing | None:
             return None
         return TeamListing(name=team.team, native=False, problem=str(error))
     if roster is None:
-        return None
+        lost = f"{team.config} is missing; swarm doctor --fix makes it anew"
+        return (
+            TeamListing(name=team.team, native=False, problem=lost) if is_ours_by_its_folders(team) else None
+        )
     return TeamListing(name=team.team, native=is_native(team.team, roster), roster=roster)
+
+
+def _without_roster(team: TeamLayout) -> CorruptStateError:
+    return CorruptStateError(team.config, "it is missing; swarm doctor --fix makes it anew")
 
 
 def is_native(name: str, roster: Roster) -> bool:
@@ -49,12 +57,22 @@ def is_native(name: str, roster: Roster) -> bool:
     return roster.is_ours and roster.native is not False and not name.startswith(_FOREIGN_PREFIX)
 
 
+def is_ours_by_its_folders(team: TeamLayout) -> bool:
+    """Tell whether swarm made a team, where no roster says so: no other client has locks like ours."""
+    return os.path.isdir(team.locks_dir)
+
+
 def is_plain(name: str) -> bool:
     """Tell whether a name is one visible folder, so that it may become part of a path."""
     return bool(name) and name[0] != "." and "/" not in name and "\0" not in name
 
 
-def no_such_team(root: str, name: str) -> NotFoundError:
+def no_such_team(root: str, name: str) -> SwarmError:
+    """Return the error for a team that there is not, or whose roster is gone while the rest is there."""
+    if is_plain(name) and is_ours_by_its_folders(Layout(root=root).team(name)):
+        return CorruptStateError(
+            Layout(root=root).team(name).config, "it is missing; swarm doctor --fix makes it anew"
+        )
     valid, known = _ours(root)
     details = {"value": name, "valid": valid}
     spelling = other_spelling(name, valid)
@@ -76,5 +94,9 @@ def default_team(root: str, environ: Mapping[str, str]) -> str:
 
 def _ours(root: str) -> tuple[list[str], str]:
     """Return the names of our teams, and a clause that tells them."""
-    valid = [listing.name for listing in list_teams(root) if listing.native]
-    return valid, f"there are {', '.join(valid)}" if valid else "there is none yet (swarm team create NAME)"
+    listed = list_teams(root)
+    valid = [listing.name for listing in listed if listing.native]
+    if valid:
+        return valid, f"there are {', '.join(valid)}"
+    broken = next((listing.problem for listing in listed if listing.problem), None)
+    return valid, broken or "there is none yet (swarm team create NAME)"

@@ -91,9 +91,7 @@ class Succession:
         """
         table = self._journal.table
         last, table.gen, table.seq = table.seq, max(table.gen, mark.gen), mark.seq + 1
-        table.next_id = max(
-            table.next_id, self._events.highest_task() + 1
-        )  # events know the deleted
+        table.next_id = max(table.next_id, self._events.highest_task() + 1)  # events know the deleted
         fresh, lines = Mark(table.gen + 1, table.seq, mark.boot_id), [self._journal.snapshot()]
 
         def note(body: Body) -> None:

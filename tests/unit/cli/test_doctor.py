@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -98,11 +99,11 @@ def test_a_warning_is_no_fault(demo: Swarm) -> None:
 
 
 def test_what_cannot_be_mended_remains(demo: Swarm) -> None:
-    (root() / "tasks/demo/.journal.jsonl").unlink()
+    shutil.rmtree(root() / "tasks/demo")
     ran = demo("doctor", "--fix")
 
     assert ran.code == 4
-    assert "  missing_journal" in ran.out
+    assert "  missing_tasks" in ran.out
     assert ran.err.endswith(" left\n")
 
 
@@ -128,8 +129,8 @@ def test_a_damaged_roster_hides_no_other_team(sick: Swarm, tmp_path: Path) -> No
     (root() / "teams/torn/config.json").write_text("{")
     printed = sick("doctor", "--fix", "--json").json()
 
-    assert printed["teams"] == ["demo"]
+    assert printed["teams"] == ["demo", "torn"]
     assert {(f["kind"], f["fixed"]) for f in printed["findings"]} == {
-        ("damaged_roster", False),
+        ("damaged_roster", True),
         ("odd_file", True),
     }

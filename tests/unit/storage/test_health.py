@@ -260,15 +260,18 @@ def test_a_text_that_no_verb_would_allow_is_not_taken_over(tmp_path: Path) -> No
     assert team.tasks("user").get_task("3").subject == "third"
 
 
-def test_a_journal_that_is_gone_is_said_and_nothing_is_made_up(tmp_path: Path) -> None:
+def test_a_journal_that_is_gone_is_made_anew_from_the_files_and_no_number_comes_again(tmp_path: Path) -> None:
     team = sound_team(tmp_path)
+    before, last = held_by(team), team.tasks("user").table().seq
     os.unlink(team.layout.journal)
 
     outcomes = mend(lambda: examine(team))
 
-    assert "missing_journal" in {o.finding.kind for o in outcomes if not o.fixed}
-    assert not os.path.exists(team.layout.journal)
-    assert len(list(Path(team.layout.tasks_dir).glob("[0-9]*.json"))) == 5
+    assert [o for o in outcomes if not o.fixed] == []
+    assert held_by(reopened(team)) == before
+    (extra,) = reopened(team).tasks("user").create(NewTask(subject="goes on"))
+    assert extra.id == "6"
+    assert extra.seq > last
 
 
 def test_a_task_list_that_is_gone_is_said(tmp_path: Path) -> None:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from swarm.core.identity import LEADER
+from swarm.errors import CorruptStateError
 from swarm.settings import Settings
 from swarm.storage import files
 from swarm.storage.finding import Finding
 from swarm.storage.health import examine_root, mend
+from swarm.storage.listing import list_teams
 from swarm.storage.syscalls import fault_hook
+from swarm.storage.team import open_team
 from swarm.testing.clock import FakeClock
+from tests.support.stores import SETTINGS, WAITING
 from tests.unit.storage.plants import NOBODY, examine, sound_team, write
 
 
@@ -59,10 +67,35 @@ def test_halves_of_teams_are_mended_without_loss(tmp_path: Path) -> None:
     assert (tmp_path / f"teams/.y.{os.getpid()}.new").exists()
 
 
-def test_a_damaged_roster_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "damage"),
+    [
+        ("missing_roster", os.unlink),
+        ("damaged_roster", lambda path: write(path, "{")),
+        ("damaged_roster", lambda path: write(path, '{"name": "demo", "createdAt": "2"}')),
+    ],
+    ids=["missing", "no JSON", "no roster"],
+)
+def test_a_roster_that_cannot_be_read_is_made_anew(
+    kind: str, damage: Callable[[str], object], tmp_path: Path
+) -> None:
+    """Everybody with a record or an inbox is in it, so that no task and no mail is out of reach."""
     team = sound_team(tmp_path)
-    write(team.layout.config, "{")
+    tasks, workspace = team.tasks("user").list_tasks(), team.roster.load().workspace
+    damage(team.layout.config)
+    (listed,) = list_teams(str(tmp_path))
+    assert listed.problem is not None
+    with pytest.raises(CorruptStateError, match=r"config\.json"):
+        open_team(str(tmp_path), "demo", SETTINGS, team.clock)
 
     (finding,) = look_around(tmp_path)
+    assert (finding.kind, finding.path) == (kind, team.layout.config)
+    mend(lambda: look_around(tmp_path))
 
-    assert (finding.kind, finding.path, finding.mend) == ("damaged_roster", team.layout.config, None)
+    assert look_around(tmp_path) == ()
+    again = open_team(str(tmp_path), "demo", SETTINGS, team.clock)
+    roster = again.roster.load()
+    assert {LEADER, "w1", "w2"} <= set(roster.names())
+    assert roster.workspace == workspace
+    assert again.tasks("user").list_tasks() == tasks
+    assert tuple(m.text for m in again.inbox("w1").peek()) == WAITING
