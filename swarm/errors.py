@@ -86,12 +86,20 @@ class LockTimeoutError(StateError):
 
 
 class CorruptStateError(StateError):
-    """A file of the team does not parse; it is left as it is."""
+    """A file of the team does not parse; it is left as it is. `advice` says what would help."""
 
-    def __init__(self, path: str, why: str) -> None:
+    def __init__(self, path: str, why: str, advice: str = "") -> None:
         super().__init__(
-            f"{path} is damaged ({why}); it was left untouched", code="corrupt_state", details={"path": path}
+            f"{path} is damaged ({why}); it was left untouched{advice and f': {advice}'}",
+            code="corrupt_state",
+            details={"path": path},
         )
+
+    @property
+    def why(self) -> str:
+        """What is wrong with the file, where its path is said already."""
+        text = self.message.removeprefix(f"{self.details['path']} is damaged (")
+        return text.rpartition("); it was left untouched")[0] or text
 
 
 class StorageIOError(StateError):

@@ -105,3 +105,30 @@ def test_graph_draws_the_tasks(demo: Swarm) -> None:
     assert "first" in demo("task", "graph").out
     assert demo("task", "graph", "--format", "mermaid").out.startswith(("graph", "flowchart"))
     assert demo("task", "graph", "--format", "dot").out.startswith("digraph")
+
+
+def test_a_task_without_its_file_is_shown_by_every_verb(demo: Swarm) -> None:
+    for subject in ("first", "second", "third"):
+        add(demo, subject)
+    Path(os.environ["CLAUDE_CONFIG_DIR"], "tasks/demo/2.json").unlink()
+
+    assert [line.split()[-1] for line in demo("task", "list").lines] == ["first", "second", "third"]
+    assert "3 tasks" in demo("status").out
+    assert "second" in demo("task", "graph").out
+
+
+def test_a_file_that_is_no_task_hides_no_other(demo: Swarm) -> None:
+    add(demo, "first")
+    odd = Path(os.environ["CLAUDE_CONFIG_DIR"], "tasks/demo/5.json")
+    odd.touch()
+    told = f"{odd} is no task (it is empty); swarm doctor --fix sets it aside"
+
+    for verb, part in ((("task", "list"), "first"), (("status",), "1 task:"), (("task", "graph"), "first")):
+        ran = demo(*verb)
+        assert (ran.code, ran.err) == (0, f"Warning: {told}\n")
+        assert part in ran.out
+    for verb in (("task", "list"), ("status",)):
+        assert demo(*verb, "--json").json()["problems"] == [told]
+    demo("doctor", "--fix")
+    assert demo("task", "list").err == ""
+    assert "problems" not in demo("task", "list", "--json").json()
