@@ -93,6 +93,20 @@ def test_a_team_without_its_tasks_does_not_hide_the_others(demo: Swarm, tmp_path
     assert demo("team", "show", "demo", "--json").error()["code"] == "corrupt_state"
 
 
+def test_a_team_without_its_tasks_is_only_deleted_by_force(demo: Swarm) -> None:
+    """What it knew of results and claims is not known to be gone for good."""
+    shutil.rmtree(root() / "tasks/demo")
+    refused = demo("team", "delete", "demo", "--json").error()
+
+    assert (refused["code"], "swarm team delete demo --force" in refused["message"]) == (
+        "corrupt_state",
+        True,
+    )
+    assert (root() / "teams/demo").exists()
+    assert demo("team", "delete", "demo", "--force").code == 0
+    assert not (root() / "teams/demo").exists()
+
+
 UNREADABLE: dict[str, Callable[[Path], object]] = {
     "a folder": lambda path: path.mkdir(),
     "a link to itself": lambda path: path.symlink_to(path.name),
