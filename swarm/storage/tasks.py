@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from swarm.core.ports import Clock
 from swarm.core.table import TaskTable
 from swarm.core.task import STATUSES, NewTask, Task, TaskResult
 from swarm.core.times import format_time
-from swarm.errors import CorruptStateError, StateError
+from swarm.errors import CorruptStateError, StateError, StorageIOError
 from swarm.settings import Settings
 from swarm.storage import files
 from swarm.storage.hands import Verdict
@@ -24,6 +25,8 @@ from swarm.values import Value
 _FEW_TASKS = 300
 _LONG_JOURNAL_BYTES = 1 << 20
 _LONG_JOURNAL_TIMES = 4
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_MAY_BE_THERE = "; the task may be there all the same: look with swarm task list before you add it again"
 Decision = Callable[[TaskTable], Body | None]
 
 
@@ -50,12 +53,20 @@ class TaskStore:
     def create(self, *news: NewTask) -> tuple[Task, ...]:
         """Create tasks, each by a line of its own, and return them once they are safe on disk.
 
-        An error at one of them leaves the earlier ones created.
+        An error at one of them leaves the earlier ones created; it says so where any may be there.
         """
-        with self._ledger.locked() as table:
-            created = tuple(self._create(table, new) for new in news)
-        self._sync()
-        return created
+        created: list[Task] = []
+        failed = self._ledger.last_failed
+        try:
+            with self._ledger.locked() as table:
+                for new in news:
+                    created.append(self._create(table, new))  # noqa: PERF401 - an error leaves those so far
+            self._sync()
+        except StorageIOError as error:
+            if created or (self._ledger.last_failed != failed and not self._is_unwritten(error)):
+                error.message += _MAY_BE_THERE
+            raise
+        return tuple(created)
 
     def claim(self, name: str, role: str | None, run_id: str, task_id: str | None = None) -> Task | Refusal:
         """Take this task, or the lowest that fits, for one life of an agent; a refusal is a usual outcome.
@@ -254,6 +265,10 @@ class TaskStore:
     def _create(self, table: TaskTable, new: NewTask) -> Task:
         body = self._ledger.change(lambda table: self._new(table, new), *new.blocked_by)
         return table.get(body["id"])
+
+    def _is_unwritten(self, error: StorageIOError) -> bool:
+        """Tell whether there was no room for the line: what is torn of it is no line."""
+        return error.details["path"] == self._layout.journal and error.details["errno"] in _NO_ROOM
 
     def _new(self, table: TaskTable, new: NewTask) -> Body:
         body = operations.create(table, new, format_time(self._clock.now()), self.by)
