@@ -104,6 +104,11 @@ def _name_for(folder: str) -> str:
 
 
 def _write_new(path: str, text: str, folder: str) -> None:
+    parent = os.path.dirname(folder) or "."
+    if not os.path.lexists(parent):
+        raise ConfigError(
+            f"there is no folder {parent}; make it first", code="bad_value", details={"value": parent}
+        )
     try:
         os.makedirs(folder, exist_ok=True)
         with open(path, "x", encoding="utf-8") as file:
