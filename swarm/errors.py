@@ -86,12 +86,37 @@ class LockTimeoutError(StateError):
 
 
 class CorruptStateError(StateError):
-    """A file of the team does not parse; it is left as it is."""
+    """A file of the team does not parse; it is left as it is. `advice` says what would help."""
 
-    def __init__(self, path: str, why: str) -> None:
+    def __init__(self, path: str, why: str, advice: str = "") -> None:
         super().__init__(
-            f"{path} is damaged ({why}); it was left untouched", code="corrupt_state", details={"path": path}
+            f"{path} is damaged ({why}); it was left untouched{advice and f'; {advice}'}",
+            code="corrupt_state",
+            details={"path": path},
         )
+
+    @property
+    def why(self) -> str:
+        """What is wrong with the file, where its path is said already."""
+        text = self.message.removeprefix(f"{self.details['path']} is damaged (")
+        return text.rpartition("); it was left untouched")[0] or text
+
+
+class LostStateError(CorruptStateError):
+    """A file or folder is missing without which a team cannot go on; no command can make it again."""
+
+    def __init__(self, what: str, path: str, team: str) -> None:
+        SwarmError.__init__(
+            self,
+            f"{what} is missing ({path}); put a copy of it back, or {give_up(team)}",
+            code="corrupt_state",
+            details={"path": path},
+        )
+
+
+def give_up(team: str) -> str:
+    """Return the last way out of a team whose files no command can mend."""
+    return f"give the team up with swarm team delete {team} --force"
 
 
 class StorageIOError(StateError):

@@ -1,16 +1,21 @@
 """Tasks as they are shown: what each waits for, whether it can be had, and in which words.
 
-Made from the task files alone, by the rule by which claims are decided: only completion unblocks.
+Made from what the store shows, by the rule by which claims are decided: only completion unblocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from swarm.cli.render import printable
+from swarm.cli.session import Io, actor
 from swarm.core.graph import shortest_path
 from swarm.core.signs import SIGNS
 from swarm.core.task import Task, render_task, verified
+
+if TYPE_CHECKING:
+    from swarm.storage.team import Team
 
 
 class Shown:
@@ -50,15 +55,16 @@ class Shown:
 
 
 class Board:
-    """All tasks of a team, in the order of their numbers."""
+    """All tasks of a team, in the order of their numbers, and what is wrong with files that are none."""
 
-    def __init__(self, tasks: Iterable[Task]) -> None:
+    def __init__(self, tasks: Iterable[Task], problems: tuple[str, ...] = ()) -> None:
         by_id = {task.id: task for task in tasks}
 
         def status_of(task_id: str) -> str | None:
             return by_id[task_id].status if task_id in by_id else None
 
         self.tasks = tuple(Shown(task, status_of) for task in by_id.values())
+        self.problems = problems
 
     def counts(self) -> dict[str, int]:
         """Return how many tasks there are of each status; the pending ones also as ready and blocked."""
@@ -86,6 +92,19 @@ class Board:
                 if path:
                     return (task_id, *path)
         return None
+
+
+def the_board(team: Team, io: Io) -> Board:
+    """Return the tasks of a team as the files have them; what cannot be used is said on stderr."""
+    seen = team.tasks(actor(io)).look()
+    for problem in seen.problems:
+        io.note(f"Warning: {printable(problem)}")
+    return Board(seen.tasks, seen.problems)
+
+
+def with_problems(shown: dict[str, Any], board: Board) -> dict[str, Any]:
+    """Return an object for `--json` with what is wrong with the files, if anything is."""
+    return shown | ({"problems": list(board.problems)} if board.problems else {})
 
 
 def symbol(state: str, *, unicode: bool) -> str:

@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from swarm.cli.board import the_board
 from swarm.cli.render import count, print_error, printable
-from swarm.cli.session import Io, actor, the_team
+from swarm.cli.session import Io, the_team
 from swarm.cli.team_file import read_team_file
 from swarm.core.identity import suggest_name
 from swarm.errors import ConfigError, SwarmError
@@ -63,7 +64,7 @@ def plan(args: Mapping[str, Any], io: Io) -> int:
 def graph(args: Mapping[str, Any], io: Io) -> int:
     """Draw the tasks of a team as they are now."""
     team = the_team(args, io)
-    planned = plan_tasks(team.name, team.tasks(actor(io)).list_tasks())
+    planned = plan_tasks(team.name, tuple(shown.task for shown in the_board(team, io).tasks))
     _draw(planned, args["format"], io)
     for cycle in planned.cycles:
         io.note(f"tasks {' -> '.join(cycle)} wait for each other: remove one link with swarm task edit")
@@ -103,6 +104,11 @@ def _name_for(folder: str) -> str:
 
 
 def _write_new(path: str, text: str, folder: str) -> None:
+    parent = os.path.dirname(folder) or "."
+    if not os.path.lexists(parent):
+        raise ConfigError(
+            f"there is no folder {parent}; make it first", code="bad_value", details={"value": parent}
+        )
     try:
         os.makedirs(folder, exist_ok=True)
         with open(path, "x", encoding="utf-8") as file:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from swarm.cli.board import Board, style, symbol
+from swarm.cli.board import Board, style, symbol, the_board, with_problems
 from swarm.cli.columns import align
 from swarm.cli.presence import Present, agent_object, leader_state, look
 from swarm.cli.render import ago, count, paint, printable
-from swarm.cli.session import Io, actor, the_team
+from swarm.cli.session import Io, the_team
 from swarm.core.roster import Roster
 from swarm.core.times import parse_time
 from swarm.storage.team import Team
@@ -33,20 +33,19 @@ def status(args: Mapping[str, Any], io: Io) -> int:
     """Print the state of a team as its files and the process table have it now."""
     team = the_team(args, io)
     roster = team.roster.load()
-    board = Board(team.tasks(actor(io)).list_tasks())
+    board = the_board(team, io)
     agents = look(team, roster)
     asked = len(team.permissions.pending())
     if io.json:
-        io.print_json(
-            {
-                "team": team.name,
-                "native": True,  # others are not opened
-                "agents": [agent_object(agent) for agent in agents],
-                "tasks": board.counts(),
-                "permissions": asked,
-                "usd": 0.0,  # only the scripted model is built, and it is free
-            }
-        )
+        shown = {
+            "team": team.name,
+            "native": True,  # others are not opened
+            "agents": [agent_object(agent) for agent in agents],
+            "tasks": board.counts(),
+            "permissions": asked,
+            "usd": 0.0,  # only the scripted model is built, and it is free
+        }
+        io.print_json(with_problems(shown, board))
         return 0
     for line in (*_head(team, roster, io), *_progress(board, io), *_questions(asked, io)):
         io.print(line)

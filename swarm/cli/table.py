@@ -199,7 +199,7 @@ _TASK_READ_VERBS = (
         handler="swarm.cli.task_wait:wait",
         positionals=(_place("ids", "Numbers of the tasks; default all.", many=True),),
         options=(_typed("timeout", "float", "SECONDS", "Give up after this time."), JSON),
-        detail="Exit code: 0 all completed, 6 some failed or were cancelled, 124 out of time.",
+        detail="Exit code: 0 all completed, 3 there is none, 6 some failed or cancelled, 124 out of time.",
     ),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from swarm.cli.board import Board, Shown, list_object, task_object
+from swarm.cli.board import Shown, list_object, task_object, the_board, with_problems
 from swarm.cli.dead_claims import free_dead, note_dead
 from swarm.cli.render import printable
 from swarm.cli.session import Io, actor, claimer, is_life_of, only_for_people, team_to_change, the_team
@@ -23,10 +23,11 @@ def list_all(args: Mapping[str, Any], io: Io) -> int:
     if sum(map(bool, (args["ready"], args["blocked"], args["status"]))) > 1:
         raise ConfigError("give one of --ready, --blocked and --status", code="bad_usage")
     team = the_team(args, io)
-    board = Board(team.tasks(actor(io)).list_tasks())
+    board = the_board(team, io)
     chosen = [shown for shown in board.tasks if _is_wanted(shown, args)]
     if io.json:
-        io.print_json({"team": team.name, "tasks": [list_object(shown) for shown in chosen]})
+        listed = {"team": team.name, "tasks": [list_object(shown) for shown in chosen]}
+        io.print_json(with_problems(listed, board))
     else:
         from swarm.cli.task_text import print_list
 

@@ -8,7 +8,7 @@ from typing import Any
 from swarm.cli.board import task_object
 from swarm.cli.session import Io, actor, claimer, team_to_change
 from swarm.cli.task import print_changed, shown_alone, token_for
-from swarm.core.task import Task
+from swarm.core.task import Task, name_tasks
 from swarm.storage import assignments
 from swarm.storage.team import Team
 
@@ -44,7 +44,10 @@ def cancel(args: Mapping[str, Any], io: Io) -> int:
     task = store.cancel(args["id"], args["reason"] or f"cancelled by {by}")
     print_changed(task, store, io, f"task {task.id} is cancelled")
     if task.blocks:
-        io.note(f"task {', '.join(task.blocks)} goes on waiting for it: edit or cancel that as well")
+        go = "goes on waiting for it: edit or cancel that"
+        if len(task.blocks) > 1:
+            go = "go on waiting for it: edit or cancel those"
+        io.note(f"{name_tasks(task.blocks)} {go} as well")
     return 0
 
 

@@ -11,7 +11,8 @@ from swarm.cli.board import Board, Shown, list_object
 from swarm.cli.dead_claims import free_dead
 from swarm.cli.session import Io, actor, the_team
 from swarm.cli.task_text import print_list
-from swarm.errors import EXIT_CODES, StateError, SwarmError
+from swarm.core.task import name_tasks
+from swarm.errors import EXIT_CODES, NotFoundError, StateError, SwarmError
 from swarm.storage.dead import is_due
 from swarm.storage.watch import Watch
 
@@ -36,7 +37,8 @@ def wait(args: Mapping[str, Any], io: Io) -> int:
         print_list(tasks, io, team.name)
     held_up = [shown.task.id for shown in tasks if not shown.task.finished]
     if held_up:
-        io.note(f"task {', '.join(held_up)} cannot go on: what it waits for was not completed")
+        what = "it waits" if len(held_up) == 1 else "they wait"
+        io.note(f"{name_tasks(held_up)} cannot go on: what {what} for was not completed")
     all_completed = all(shown.task.status == "completed" for shown in tasks)
     return 0 if all_completed else EXIT_CODES["task_failed"]
 
@@ -55,7 +57,8 @@ class _Waiter:
         """Return the tasks when nothing of them can change any more; `timed_out` when that takes too long.
 
         Raises:
-            NotFoundError: a task that was named is not there, or is deleted meanwhile (no_such_task).
+            NotFoundError: a task that was named is not there, or is deleted meanwhile; or, when none was
+                named, there is none at all (no_such_task).
 
         """
         clock, settings = self._team.clock, self._team.settings
@@ -69,6 +72,8 @@ class _Waiter:
             mark = self._store.change_mark()
             if mark != seen:
                 seen, (tasks, going) = mark, self._look()
+            if not tasks:
+                raise _no_tasks(self._team.name)
             if not going:
                 return tasks
             now = clock.monotonic()
@@ -105,9 +110,18 @@ class _Waiter:
             self._store.sweep()
 
 
+def _no_tasks(team: str) -> NotFoundError:
+    """Nothing was done, which is not that all is done: whoever waits here may mean another team."""
+    return NotFoundError(
+        f"team {team} has no tasks to wait for; add one with swarm task add",
+        code="no_such_task",
+        details={"team": team},
+    )
+
+
 def _time_is_up(going: list[str]) -> SwarmError:
     return SwarmError(
-        f"time is up, and task {', '.join(going)} is not finished",
+        f"time is up, and {name_tasks(going)} {'is' if len(going) == 1 else 'are'} not finished",
         code="timed_out",
         details={"tasks": going},
     )

@@ -15,7 +15,7 @@ from swarm.core.identity import RUNTIME, USER
 from swarm.core.jsontext import compact
 from swarm.core.operations import Refusal, cancel, retry, unfit
 from swarm.core.table import TaskTable
-from swarm.core.task import Task, TaskResult, may_move, parse_task, render_result, render_task
+from swarm.core.task import Task, TaskResult, may_move, name_tasks, parse_task, render_result, render_task
 from swarm.errors import SwarmError
 from swarm.values import Value
 
@@ -239,7 +239,7 @@ def _why_not(table: TaskTable, task: Task, found: Task) -> str | None:
         return None
     blockers = table.open_blockers(task.id)
     if blockers:
-        return f"it waits for task {', '.join(blockers)}"
+        return f"it waits for {name_tasks(blockers)}"
     name = found.owner or USER
     refused = unfit(table, name, name.rpartition("-")[0] or None, task)
     return refused.message if isinstance(refused, Refusal) else None

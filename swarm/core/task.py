@@ -5,7 +5,7 @@ At top level of the file stand only fields that other clients know; all of ours 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from swarm.core.fields import (
@@ -280,3 +280,9 @@ _SWARM_KEYS = frozenset(
 _CLAIM_KEYS = frozenset({"agent", "run_id", "token", "at"})
 _RESULT_KEYS = frozenset({"summary", "files", "commit", "artifacts", "not_checked"})
 _REQUIRES_KEYS = frozenset({"agent", "role"})
+
+
+def name_tasks(ids: Sequence[str]) -> str:
+    """Return `task 1`, or `tasks 1, 2 and 3`."""
+    *others, last = ids
+    return f"tasks {', '.join(others)} and {last}" if others else f"task {last}"

@@ -9,6 +9,7 @@ import os
 import re
 
 from swarm.core.identity import USER
+from swarm.core.task import name_tasks
 from swarm.core.times import format_time
 from swarm.errors import StateError
 from swarm.storage import syscalls
@@ -58,8 +59,10 @@ def refuse_running(team: Team) -> None:
     """Refuse (in_progress) to touch a team that somebody works on, be it at a command line."""
     running = [task.id for task in team.tasks(USER).list_tasks() if task.status == "in_progress"]
     if running:
+        one = len(running) == 1
         raise StateError(
-            f"in team {team.name} task {', '.join(running)} is in progress; release it, or give --force",
+            f"in team {team.name} {name_tasks(running)} {'is' if one else 'are'} in progress; "
+            f"release {'it' if one else 'them'}, or give --force",
             code="in_progress",
             details={"in_progress": running},
         )

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from swarm.core.identity import LEADER, USER
-from swarm.core.task import FINISHED
+from swarm.core.task import FINISHED, name_tasks
 from swarm.errors import StateError
 from swarm.storage import processes, syscalls
 from swarm.storage.creation import DOOMED, remove_tree, teams_lock
@@ -85,9 +85,9 @@ def _refuse_losing(team: Team) -> None:
     finished = [task.id for task in tasks if task.status in FINISHED]
     if running or finished:
         what = (
-            f"tasks {', '.join(running)} are in progress"
+            f"{name_tasks(running)} {'is' if len(running) == 1 else 'are'} in progress"
             if running
-            else f"{len(finished)} tasks have results"
+            else f"{name_tasks(finished)} {'has' if len(finished) == 1 else 'have'} results"
         )
         raise StateError(
             f"in team {team.name} {what}, which would be lost; --force deletes it all the same",

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from swarm.core.ports import Clock
 from swarm.core.times import format_time
-from swarm.errors import CorruptStateError, LockTimeoutError
+from swarm.errors import LockTimeoutError
 from swarm.settings import Settings
 from swarm.storage import files, syscalls
 from swarm.storage.lock import FileLock
@@ -36,12 +36,6 @@ class Finding(Value):
     def key(self) -> tuple[str, str]:
         """What a second examination finds it by."""
         return self.kind, self.path
-
-
-def why(error: CorruptStateError) -> str:
-    """Return what is wrong with a file, where its path is said already."""
-    path = error.details["path"]
-    return error.message.removeprefix(f"{path} is damaged (").removesuffix("); it was left untouched")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from swarm.core.identity import USER
 from swarm.errors import CorruptStateError
 from swarm.storage import processes, syscalls
 from swarm.storage.dead import DeadLife, EndTools, find_dead_lives, free_claims_of
-from swarm.storage.finding import Finding, set_aside, why
+from swarm.storage.finding import Finding, set_aside
 from swarm.storage.lock import FileLock
 from swarm.storage.team import Team
 
@@ -24,7 +24,7 @@ def examine_agents(team: Team, end_tools: EndTools) -> Iterator[Finding]:
             yield Finding(
                 kind="damaged_record",
                 path=team.layout.agent(name),
-                what=f"it cannot be read: {why(error)}",
+                what=f"it cannot be read: {error.why}",
                 remedy="it is set aside",
                 mend=partial(_set_aside_record, team, name),
             )

@@ -14,7 +14,7 @@ from swarm.core.jsontext import parse_object
 from swarm.core.message import parse_message
 from swarm.errors import CorruptStateError, LockTimeoutError
 from swarm.storage import files, processes, syscalls
-from swarm.storage.finding import Finding, keep_copy, undisturbed, why
+from swarm.storage.finding import Finding, keep_copy, undisturbed
 from swarm.storage.health_folders import held_lock
 from swarm.storage.inbox_files import InboxFiles, split_array
 from swarm.storage.lock import FileLock
@@ -57,7 +57,7 @@ def _inbox(team: Team, name: str) -> Iterator[Finding]:
             yield Finding(
                 kind="damaged_inbox",
                 path=box.array_path,
-                what=f"the mail of {name} cannot be read: {why(error)}",
+                what=f"the mail of {name} cannot be read: {error.why}",
                 remedy="it is set aside, and a new one begins",
                 mend=team.inbox(name).peek,
             )

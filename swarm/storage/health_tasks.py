@@ -13,7 +13,7 @@ from swarm.core.table import TaskTable
 from swarm.core.task import Task, render_task
 from swarm.errors import CorruptStateError, LockTimeoutError
 from swarm.storage import files, syscalls
-from swarm.storage.finding import Finding, keep_copy, set_aside, undisturbed, why
+from swarm.storage.finding import Finding, keep_copy, set_aside, undisturbed
 from swarm.storage.hands import is_left_over
 from swarm.storage.health_folders import held_lock, renew_lock, write_mark_again
 from swarm.storage.health_links import changing, find_loop, find_one_sided_links
@@ -72,7 +72,7 @@ def _task_list(team: Team) -> Iterator[Finding]:
         yield Finding(
             kind="damaged_journal",
             path=path,
-            what=why(error),
+            what=error.why,
             remedy="it is cut there, the rest is kept, and what the task files know beyond it is taken over",
             mend=partial(renew_lock, team, team.layout.lock("tasks")),
         )
@@ -162,7 +162,7 @@ def _difference(task_files: TaskFiles, task: Task) -> tuple[str, str]:
     try:
         on_disk = task_files.find(task.id)
     except CorruptStateError as error:
-        return "damaged_task_file", f"it cannot be read: {why(error)}"
+        return "damaged_task_file", f"it cannot be read: {error.why}"
     if on_disk is None:
         return "missing_task_file", f"task {task.id} has no file"
     fields = _differing(on_disk, task)

@@ -15,7 +15,7 @@ from swarm.core.fold import named_ids
 from swarm.core.journal import parse_line, render_line
 from swarm.core.table import TaskTable
 from swarm.core.task import Task
-from swarm.errors import CorruptStateError, NotFoundError, StorageIOError, SwarmError
+from swarm.errors import CorruptStateError, LostStateError, NotFoundError, StorageIOError, SwarmError
 from swarm.storage import files, network, syscalls
 from swarm.storage.layout import TeamLayout
 
@@ -215,9 +215,11 @@ class Journal:
 
     def missing(self) -> SwarmError:
         """Return the error for a journal that is not there: the team was deleted, or is damaged."""
-        if syscalls.find_stat(self._layout.config) is not None:
-            return CorruptStateError(self._path, "it is missing")
         team = self._layout.team
+        if syscalls.find_stat(self._layout.config) is not None:
+            if syscalls.find_stat(self._layout.tasks_dir) is None:
+                return LostStateError(f"the task list of team {team}", self._layout.tasks_dir, team)
+            return LostStateError(f"the journal of team {team}'s tasks", self._path, team)
         return NotFoundError(
             f"no team {team}: it was deleted", code="no_such_team", details={"value": team, "valid": []}
         )
@@ -255,7 +257,8 @@ class Journal:
             else:
                 self._apply_again(line, replay)
         except (ValueError, KeyError, RecursionError) as error:
-            raise CorruptStateError(self._path, f"line at byte {self._offset}: {error}") from error
+            advice = "" if self._snaps else "swarm doctor --fix cuts it there"  # no snapshot can be cut
+            raise CorruptStateError(self._path, f"line at byte {self._offset}: {error}", advice) from error
 
     def _begin(self, first: Mapping[str, Any]) -> None:
         """Start on a journal: whether its snapshot has to be read depends on where the table stands."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 from swarm.core.identity import same_name
 from swarm.core.ports import Clock
 from swarm.core.roster import Member, Roster, parse_roster, render_roster
-from swarm.errors import CorruptStateError, NotFoundError, StateError
+from swarm.errors import CorruptStateError, NotFoundError, StateError, give_up
 from swarm.settings import Settings
 from swarm.storage import files, network, syscalls
 from swarm.storage.layout import TeamLayout
@@ -17,13 +18,19 @@ from swarm.storage.lock import FileLock
 
 def find_roster(path: str) -> Roster | None:
     """Return the roster in a file, None when it is missing. One that does not parse is an error."""
-    found = files.find_object(path)
-    if found is None:
-        return None
     try:
-        return parse_roster(found)
+        found = files.find_object(path)
+        return None if found is None else parse_roster(found)
+    except CorruptStateError as error:
+        raise _damaged(path, error.why) from error
     except ValueError as error:
-        raise CorruptStateError(path, str(error)) from error
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: str, why: str) -> CorruptStateError:
+    """Return the error for a roster that no command can mend: nothing else says all that it said."""
+    team = os.path.basename(os.path.dirname(path))
+    return CorruptStateError(path, why, f"mend it by hand, put a copy back, or {give_up(team)}")
 
 
 def find_roster_of(team: TeamLayout) -> Roster | None:

@@ -28,6 +28,8 @@ _DRAFT = re.compile(r"\.([1-9][0-9]*|\.highwatermark)\.[0-9]+\.tmp|\.journal\.js
 _ROOM = 512
 """Bytes beyond the padding, so that a claim and a short result fit into the file as it was made."""
 
+SETS_ASIDE = "swarm doctor --fix sets it aside"
+
 _Signature = tuple[int, int, int]
 
 
@@ -54,13 +56,13 @@ class TaskFiles:
         if not _ID.fullmatch(task_id):
             return None
         path = self._layout.task(task_id)
-        found = files.find_object(path)
-        if found is None:
-            return None
         try:
-            return parse_task({**found, "id": task_id})
+            found = files.find_object(path)
+            return None if found is None else parse_task({**found, "id": task_id})
+        except CorruptStateError as error:
+            raise CorruptStateError(path, error.why, SETS_ASIDE) from error
         except ValueError as error:
-            raise CorruptStateError(path, str(error)) from error
+            raise CorruptStateError(path, str(error), SETS_ASIDE) from error
 
     def ids(self) -> list[str]:
         """Return the ids that have a file, lowest first."""

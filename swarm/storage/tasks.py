@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,18 +13,28 @@ from swarm.core.ports import Clock
 from swarm.core.table import TaskTable
 from swarm.core.task import STATUSES, NewTask, Task, TaskResult
 from swarm.core.times import format_time
-from swarm.errors import CorruptStateError
+from swarm.errors import CorruptStateError, StateError, StorageIOError
 from swarm.settings import Settings
 from swarm.storage import files
 from swarm.storage.hands import Verdict
 from swarm.storage.layout import TeamLayout
 from swarm.storage.ledger import Ledger
-from swarm.storage.task_files import ID_DIGITS_MAX
+from swarm.storage.task_files import ID_DIGITS_MAX, SETS_ASIDE
+from swarm.values import Value
 
 _FEW_TASKS = 300
 _LONG_JOURNAL_BYTES = 1 << 20
 _LONG_JOURNAL_TIMES = 4
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_MAY_BE_THERE = "; the task may be there all the same: look with swarm task list before you add it again"
 Decision = Callable[[TaskTable], Body | None]
+
+
+class Look(Value):
+    """All tasks of a team, lowest id first; `problems`: a sentence for each file that could not be used."""
+
+    tasks: tuple[Task, ...]
+    problems: tuple[str, ...] = ()
 
 
 class TaskStore:
@@ -42,12 +53,20 @@ class TaskStore:
     def create(self, *news: NewTask) -> tuple[Task, ...]:
         """Create tasks, each by a line of its own, and return them once they are safe on disk.
 
-        An error at one of them leaves the earlier ones created.
+        An error at one of them leaves the earlier ones created; it says so where any may be there.
         """
-        with self._ledger.locked() as table:
-            created = tuple(self._create(table, new) for new in news)
-        self._sync()
-        return created
+        created: list[Task] = []
+        failed = self._ledger.last_failed
+        try:
+            with self._ledger.locked() as table:
+                for new in news:
+                    created.append(self._create(table, new))  # noqa: PERF401 - an error leaves those so far
+            self._sync()
+        except StorageIOError as error:
+            if created or (self._ledger.last_failed != failed and not self._is_unwritten(error)):
+                error.message += _MAY_BE_THERE
+            raise
+        return tuple(created)
 
     def claim(self, name: str, role: str | None, run_id: str, task_id: str | None = None) -> Task | Refusal:
         """Take this task, or the lowest that fits, for one life of an agent; a refusal is a usual outcome.
@@ -156,9 +175,31 @@ class TaskStore:
         return self._ledger.refresh()
 
     def list_tasks(self) -> tuple[Task, ...]:
-        """Return the tasks as their files show them, lowest id first."""
-        found = (self._find_in_file(task_id) for task_id in self._files.ids())
-        return tuple(task for task in found if task is not None)
+        """Return the tasks as their files show them, or the journal where a file is missing or damaged."""
+        return self.look().tasks
+
+    def look(self) -> Look:
+        """Return what `list_tasks` does, and what is amiss; a journal that is no use hides no file."""
+        ids = self._files.ids()  # before the journal, which knows what goes or comes from now on
+        try:
+            table, problems = self.table(), []
+        except StateError as error:
+            if not ids:
+                raise
+            table = TaskTable(self._layout.team)
+            problems = [f"{error.message}; this is what the task files say"]
+        found = []
+        for task_id in sorted({*ids, *table.ids()}, key=int):
+            known = table.find(task_id)
+            try:
+                task = self._files.find(task_id) or known
+            except StateError as error:
+                task = known
+                if known is None:
+                    problems.append(_no_task(error))
+            if task is not None:
+                found.append(task)
+        return Look(tasks=tuple(found), problems=tuple(problems))
 
     def get_task(self, task_id: str) -> Task:
         """Return a task as its file shows it, or as the journal has it when the file is missing."""
@@ -175,7 +216,7 @@ class TaskStore:
     def _find_in_file(self, task_id: str) -> Task | None:
         try:
             return self._files.find(task_id)
-        except CorruptStateError:
+        except StateError:
             known = self.table().find(task_id)
             if known is None:
                 raise
@@ -225,6 +266,10 @@ class TaskStore:
         body = self._ledger.change(lambda table: self._new(table, new), *new.blocked_by)
         return table.get(body["id"])
 
+    def _is_unwritten(self, error: StorageIOError) -> bool:
+        """Tell whether there was no room for the line: what is torn of it is no line."""
+        return error.details["path"] == self._layout.journal and error.details["errno"] in _NO_ROOM
+
     def _new(self, table: TaskTable, new: NewTask) -> Body:
         body = operations.create(table, new, format_time(self._clock.now()), self.by)
         free_id = self._free_id(table)
@@ -244,3 +289,10 @@ class TaskStore:
     def _raise_highwatermark(self, highest: int) -> None:
         if highest > self._highwatermark():
             files.write_bytes(self._layout.highwatermark, str(highest).encode())
+
+
+def _no_task(error: StateError) -> str:
+    """Return what is wrong with a numbered file that the journal does not know, and what to do."""
+    if isinstance(error, CorruptStateError):
+        return f"{error.details['path']} is no task ({error.why}); {SETS_ASIDE}"
+    return f"{error.message}; see swarm doctor"

@@ -71,7 +71,7 @@ def claim_task(team: Team, name: str, task_id: str | None = None) -> Task:
 
 
 def token_of(team: Team, task_id: str) -> str:
-    claim = team.tasks("w2").get_task(task_id).claim
+    claim = team.tasks("w2").table().get(task_id).claim
     assert claim is not None
     return claim.token
 

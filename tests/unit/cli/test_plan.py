@@ -116,7 +116,6 @@ def test_init_writes_a_file_that_is_right(
     [
         (".", "team.yaml"),
         ("new", "new/team.yaml"),
-        ("new/deep", "new/deep/team.yaml"),
         ("mine.yml", "mine.yml"),
         ("new/mine.yaml", "new/mine.yaml"),
     ],
@@ -128,6 +127,20 @@ def test_init_takes_a_folder_or_a_file(
 
     assert swarm("init", target).out == f"{written}\n"
     assert swarm("validate", written).code == 0
+
+
+@pytest.mark.parametrize("target", ["nowhere/x/y", "nowhere/x/team.yaml"])
+def test_init_makes_one_folder_and_no_more(
+    swarm: Swarm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    """A path with a slip in it is no wish for folders."""
+    monkeypatch.chdir(tmp_path)
+    ran = swarm("init", target)
+
+    parent = "nowhere/x" if target.endswith("y") else "nowhere"
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == f"error: there is no folder {parent}; make it first\n"
+    assert not (tmp_path / "nowhere").exists()
 
 
 def test_init_never_overwrites(swarm: Swarm, file: Path) -> None:

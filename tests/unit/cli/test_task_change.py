@@ -1,7 +1,10 @@
 """Adding, editing and ending tasks: what changes, what is said, and what is refused."""
 
+import errno
+
 import pytest
 
+from swarm.storage.syscalls import fault_hook
 from swarm.storage.team import Team
 from tests.unit.cli.conftest import Swarm
 from tests.unit.cli.steps import a_record, add, claimed, shown, swarm_of, with_members
@@ -15,6 +18,35 @@ def test_add_prints_the_task_as_show_does(demo: Swarm) -> None:
     assert (task["subject"], task["description"], task["blockedBy"]) == ("second", "all of it", [first])
     assert (task["open_blockers"], task["ready"], task["verified"]) == ([first], False, False)
     assert swarm_of(task)["created_by"] == "user"
+
+
+@pytest.mark.parametrize(
+    ("call", "file", "code", "may_be_there"),
+    [
+        ("create", "tasks/demo/.1.", errno.ENOSPC, True),
+        ("append", "events.jsonl", errno.ENOSPC, True),
+        ("sync", "tasks/demo/.journal.jsonl", errno.EIO, True),
+        ("append", "tasks/demo/.journal.jsonl", errno.EIO, True),
+        ("append", "tasks/demo/.journal.jsonl", errno.ENOSPC, False),
+        ("open", ".locks/tasks", errno.EIO, False),
+    ],
+)
+def test_an_add_that_failed_says_whether_the_task_may_be_there(
+    demo: Swarm, call: str, file: str, code: int, *, may_be_there: bool
+) -> None:
+    """Who repeats it without a look may have it twice."""
+
+    def refuse(name: str, path: str, _size: int) -> None:
+        if name == call and file in path:
+            raise OSError(code, "refused by the test")
+
+    with fault_hook(refuse):
+        ran = demo("task", "add", "first")
+    told = "the task may be there all the same: look with swarm task list before you add it again\n"
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err.endswith(told) is may_be_there
+
+    assert len(demo("task", "list").lines) <= may_be_there
 
 
 def test_who_adds_a_task_is_recorded(demo: Swarm) -> None:

@@ -1,6 +1,7 @@
 """Looking at tasks: the list, the page of one, the graph."""
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +106,83 @@ def test_graph_draws_the_tasks(demo: Swarm) -> None:
     assert "first" in demo("task", "graph").out
     assert demo("task", "graph", "--format", "mermaid").out.startswith(("graph", "flowchart"))
     assert demo("task", "graph", "--format", "dot").out.startswith("digraph")
+
+
+def test_a_task_without_its_file_is_shown_by_every_verb(demo: Swarm) -> None:
+    for subject in ("first", "second", "third"):
+        add(demo, subject)
+    Path(os.environ["CLAUDE_CONFIG_DIR"], "tasks/demo/2.json").unlink()
+
+    assert [line.split()[-1] for line in demo("task", "list").lines] == ["first", "second", "third"]
+    assert "3 tasks" in demo("status").out
+    assert "second" in demo("task", "graph").out
+
+
+def test_a_file_that_is_no_task_hides_no_other(demo: Swarm) -> None:
+    add(demo, "first")
+    odd = Path(os.environ["CLAUDE_CONFIG_DIR"], "tasks/demo/5.json")
+    odd.touch()
+    told = f"{odd} is no task (it is empty); swarm doctor --fix sets it aside"
+
+    for verb, part in ((("task", "list"), "first"), (("status",), "1 task:"), (("task", "graph"), "first")):
+        ran = demo(*verb)
+        assert (ran.code, ran.err) == (0, f"Warning: {told}\n")
+        assert part in ran.out
+    for verb in (("task", "list"), ("status",)):
+        assert demo(*verb, "--json").json()["problems"] == [told]
+    demo("doctor", "--fix")
+    assert demo("task", "list").err == ""
+    assert "problems" not in demo("task", "list", "--json").json()
+
+
+@pytest.mark.parametrize(
+    "verb", ["task list", "task graph", "task show 1", "task add x", "task claim 1 --as w1", "status"]
+)
+def test_a_lost_task_folder_is_never_an_empty_list(demo: Swarm, verb: str) -> None:
+    add(demo, "first")
+    folder = Path(os.environ["CLAUDE_CONFIG_DIR"], "tasks/demo")
+    shutil.rmtree(folder)
+    ran = demo(*verb.split())
+
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err == (
+        f"error: the task list of team demo is missing ({folder}); put a copy of it back, "
+        "or give the team up with swarm team delete demo --force\n"
+    )
+    assert demo(*verb.split(), "--json").code in {2, 4}  # the graph has no --json
+
+
+def test_a_lost_journal_is_told_of_as_such(demo: Swarm) -> None:
+    add(demo, "first")
+    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "tasks/demo/.journal.jsonl")
+    path.unlink()
+    told = (
+        f"the journal of team demo's tasks is missing ({path}); put a copy of it back, or give the team up "
+    )
+
+    assert demo("task", "claim", "1", "--as", "w1").err.startswith(f"error: {told}")
+    ran = demo("task", "list")
+    assert "first" in ran.out
+    assert ran.err.startswith(f"Warning: {told}")
+
+
+def test_a_damaged_journal_names_the_way_to_mend_it(demo: Swarm) -> None:
+    add(demo, "first")
+    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "tasks/demo/.journal.jsonl")
+    path.write_bytes(path.read_bytes() + b"rubbish\n")
+
+    assert demo("task", "claim", "1", "--as", "w1").err.endswith("; swarm doctor --fix cuts it there\n")
+    assert "; swarm doctor --fix cuts it there; this is what" in demo("task", "list").err
+    demo("doctor", "--fix")
+    assert demo("task", "claim", "1", "--as", "w1").code == 0
+
+
+def test_a_damaged_roster_names_the_way_out(demo: Swarm) -> None:
+    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "teams/demo/config.json")
+    path.write_text("{half")
+    told = "; mend it by hand, put a copy back, or give the team up with swarm team delete demo --force\n"
+
+    for verb in (("task", "list", "-t", "demo"), ("status", "-t", "demo"), ("team", "show", "demo")):
+        ran = demo(*verb)
+        assert (ran.code, ran.err.endswith(told)) == (4, True)
+    assert demo("team", "delete", "demo", "--force").code == 0

@@ -71,8 +71,27 @@ def test_wait_for_an_unknown_task_is_refused(demo: Swarm) -> None:
     assert demo("task", "wait", "7", "--json").error()["code"] == "no_such_task"
 
 
-def test_nothing_to_wait_for_is_done(demo: Swarm) -> None:
-    assert demo("task", "wait", "--json").json() == {"team": "demo", "tasks": []}
+def test_a_team_without_tasks_has_none_to_wait_for(demo: Swarm) -> None:
+    """A script that waits for the wrong team, or too early, must not hear that all is done."""
+    ran = demo("task", "wait")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err == "error: team demo has no tasks to wait for; add one with swarm task add\n"
+    assert demo("task", "wait", "--json").error()["code"] == "no_such_task"
+
+
+def test_tasks_that_are_not_finished_are_told_in_good_english(demo: Swarm) -> None:
+    ended(demo, "nothing", "nothing", "nothing")
+
+    def told(*ids: str) -> str:
+        return demo("task", "wait", *ids, "--timeout", "0").err
+
+    assert told("1") == "error: time is up, and task 1 is not finished\n"
+    assert told("1", "2") == "error: time is up, and tasks 1 and 2 are not finished\n"
+    assert told() == "error: time is up, and tasks 1, 2 and 3 are not finished\n"
+    for task_id in ("2", "3"):
+        demo("task", "edit", task_id, "--add-blocked-by", "1")
+    demo("task", "cancel", "1")
+    assert told().endswith("tasks 2 and 3 cannot go on: what they wait for was not completed\n")
 
 
 def test_wait_decides_on_the_journal_and_not_on_files(demo: Swarm, team: Team) -> None:

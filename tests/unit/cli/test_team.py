@@ -1,6 +1,7 @@
 """Making, listing, showing and deleting teams."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,19 +78,33 @@ def test_the_list_shows_teams_of_other_programs_by_name_alone(demo: Swarm) -> No
     assert "damaged" in lines[2]
 
 
-def test_a_team_with_a_damaged_task_does_not_hide_the_others(demo: Swarm, tmp_path: Path) -> None:
+def test_a_team_without_its_tasks_does_not_hide_the_others(demo: Swarm, tmp_path: Path) -> None:
     demo("team", "create", "well", "--workspace", str(tmp_path))
-    (root() / "tasks/demo/77.json").write_text("rubbish")
+    path = root() / "tasks/demo"
+    shutil.rmtree(path)
 
     teams = demo("team", "list", "--json").json()["teams"]
-    path = root() / "tasks/demo/77.json"
-    assert teams[0].pop("problem").startswith(f"{path} is damaged (")
+    assert str(path) in teams[0].pop("problem")
     assert teams[0] == {"name": "demo", "native": True}
     assert (teams[1]["name"], teams[1]["agents"]) == ("well", 0)
     shown = demo("team", "list").lines[0]
     assert shown.startswith("demo  damaged ")
-    assert f" {path} is damaged (" in shown
+    assert str(path) in shown
     assert demo("team", "show", "demo", "--json").error()["code"] == "corrupt_state"
+
+
+def test_a_team_without_its_tasks_is_only_deleted_by_force(demo: Swarm) -> None:
+    """What it knew of results and claims is not known to be gone for good."""
+    shutil.rmtree(root() / "tasks/demo")
+    refused = demo("team", "delete", "demo", "--json").error()
+
+    assert (refused["code"], "swarm team delete demo --force" in refused["message"]) == (
+        "corrupt_state",
+        True,
+    )
+    assert (root() / "teams/demo").exists()
+    assert demo("team", "delete", "demo", "--force").code == 0
+    assert not (root() / "teams/demo").exists()
 
 
 UNREADABLE: dict[str, Callable[[Path], object]] = {

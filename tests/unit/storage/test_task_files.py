@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from swarm.errors import CorruptStateError, NotFoundError
+from swarm.storage.syscalls import Hook, fault_hook
 from swarm.storage.tasks import TaskStore
 from swarm.storage.team import Team
 from tests.support.stores import check_tasks, claim_task
@@ -95,17 +97,53 @@ def test_damaged_file_of_a_known_task_is_read_from_the_journal(
 
 
 def test_missing_file_of_a_known_task_is_read_from_the_journal(team: Team, store: TaskStore) -> None:
+    """Another hand removed it, or a full disk left the line without its file."""
+    add(store, "first", "second", "third")
+    Path(team.layout.task("2")).unlink()
+    assert store.get_task("2").subject == "second"
+    assert [task.subject for task in store.list_tasks()] == ["first", "second", "third"]
+    assert store.look().problems == ()
+
+
+def test_unreadable_file_of_a_known_task_is_read_from_the_journal(team: Team, store: TaskStore) -> None:
+    add(store, "first", "second")
+    with fault_hook(_refuse(team.layout.task("1"))):
+        assert store.get_task("1").subject == "first"
+        assert [task.subject for task in store.list_tasks()] == ["first", "second"]
+
+
+@pytest.mark.parametrize("damage", ["", "{half", "[]", '{"id": "5"}'])
+def test_damaged_file_of_an_unknown_task_hides_no_other(team: Team, store: TaskStore, damage: str) -> None:
     add(store, "first")
-    Path(team.layout.task("1")).unlink()
-    assert store.get_task("1").subject == "first"
-    claim_task(team, "w1")
-    assert store.list_tasks()[0].owner == "w1"
+    path = Path(team.layout.task("5"))
+    path.write_text(damage)
+    seen = store.look()
+    assert [task.subject for task in seen.tasks] == ["first"]
+    assert len(seen.problems) == 1
+    assert seen.problems[0].startswith(f"{path} is no task (")
+    assert seen.problems[0].endswith("); swarm doctor --fix sets it aside")
+    with pytest.raises(CorruptStateError, match="swarm doctor --fix sets it aside"):
+        store.get_task("5")
 
 
-def test_damaged_file_of_an_unknown_task_is_an_error(team: Team, store: TaskStore) -> None:
-    Path(team.layout.task("5")).write_text("{half")
-    with pytest.raises(CorruptStateError):
-        store.list_tasks()
+def test_unreadable_file_of_an_unknown_task_hides_no_other(team: Team, store: TaskStore) -> None:
+    add(store, "first")
+    path = Path(team.layout.task("5"))
+    path.write_text("{}")
+    with fault_hook(_refuse(str(path))):
+        seen = store.look()
+    assert [task.subject for task in seen.tasks] == ["first"]
+    assert seen.problems == (f"{path}: Permission denied; see swarm doctor",)
+
+
+def _refuse(path: str) -> Hook:
+    """Refuse to open a file, as the system does with one of mode 000."""
+
+    def refuse(name: str, where: str, _size: int) -> None:
+        if name == "open" and where == path:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+    return refuse
 
 
 @pytest.mark.parametrize("task_id", ["9", "01", "x", "", "../1", "1.json"])

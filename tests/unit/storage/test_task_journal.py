@@ -122,7 +122,11 @@ def test_damaged_journal_is_an_error_and_left_as_it_is(team: Team, store: TaskSt
             call()
         assert caught.value.details["path"] == str(path)
     assert path.read_bytes() == first + damage + second
-    assert [task.id for task in reopened(team).tasks("user").list_tasks()] == ["1", "2"]
+    seen = reopened(team).tasks("user").look()
+    assert [task.id for task in seen.tasks] == ["1", "2"]
+    assert len(seen.problems) == 1
+    assert str(path) in seen.problems[0]
+    assert "this is what the task files say" in seen.problems[0]
 
 
 def test_missing_journal_is_an_error_and_never_an_empty_list(team: Team, store: TaskStore) -> None:
