@@ -182,8 +182,7 @@ def _print_messages(messages: Iterable[Message], io: Io) -> None:
         about = "; ".join(filter(None, marks))
         who = paint(printable(message.sender), "bold", enabled=io.color)
         io.print(f"{local_time(message.timestamp)}  {who}{f'  ({printable(about)})' if about else ''}")
-        for line in printable_lines(_readable(message)).split("\n"):
-            io.print(f"    {line}")
+        io.print("    " + printable_lines(_readable(message)).replace("\n", "\n    "))
 
 
 def _readable(message: Message) -> str:

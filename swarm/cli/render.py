@@ -5,30 +5,53 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from swarm.cli.session import Io
     from swarm.errors import SwarmError
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _SPACES = "\u00a0\u1680\u202f\u205f\u3000" + "".join(chr(code) for code in range(0x2000, 0x200B))
-_KEPT = frozenset(_SPACES + "\u200c\u200d")  # the last two join letters and emoji
+_KEPT = _SPACES + "\u200c\u200d"  # the last two join letters and emoji
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def printable(text: str) -> str:
     r"""Return one line that a terminal only shows: `\n`, `\x1b` and what is invisible stand as escapes."""
-    if text.isprintable():
-        return text
-    return "".join(ch if ch.isprintable() or ch in _KEPT else _escaped(ch) for ch in text)
+    return text if text.isprintable() else text.translate(_IN_A_LINE)
 
 
 def printable_lines(text: str) -> str:
     """Return text of several lines, made harmless like one but for its line ends and tabs."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in lines)
+    return text.replace("\r\n", "\n").translate(_IN_LINES)
 
 
-def _escaped(ch: str) -> str:
+class _Shown(dict[int, str]):
+    """How characters are shown, for `str.translate`: each that occurs is looked at once."""
+
+    def __init__(self, kept: str, escaped: Callable[[str], str]) -> None:
+        super().__init__((ord(ch), ch) for ch in kept)
+        self._escaped = escaped
+
+    def __missing__(self, code: int) -> str:
+        ch = chr(code)
+        shown = self[code] = ch if ch.isprintable() else self._escaped(ch)
+        return shown
+
+
+def _as_escape(ch: str) -> str:
     return ch.encode("unicode_escape").decode("ascii")
+
+
+def _as_json_escape(ch: str) -> str:
+    import json
+
+    return json.dumps(ch)[1:-1]
+
+
+_IN_A_LINE = _Shown(_KEPT, _as_escape)
+_IN_LINES = _Shown(_KEPT + "\n\t", _as_escape)
+_IN_JSON = _Shown("", _as_json_escape)
 
 
 def as_json(value: object) -> str:
@@ -36,9 +59,7 @@ def as_json(value: object) -> str:
     import json
 
     text = json.dumps(value, ensure_ascii=False)
-    if text.isprintable():
-        return text
-    return "".join(ch if ch.isprintable() else json.dumps(ch)[1:-1] for ch in text)
+    return text if text.isprintable() else text.translate(_IN_JSON)
 
 
 def print_error(error: SwarmError, io: Io) -> None:

@@ -6,25 +6,13 @@ that are run or obeyed later. A net under the rules: a program that the command 
 
 from __future__ import annotations
 
-import fnmatch
 import itertools
-import os
 import re
-from collections.abc import Iterator
 
-from swarm.permissions import mentions, shell
+from swarm.permissions import answers, mentions, shell
 from swarm.permissions.calls import Policy
-from swarm.permissions.paths import BadPathError, fold, immune_reason, is_below, locate, real_path
+from swarm.permissions.paths import BadPathError, immune_reason, is_below, locate, real_path
 
-_VERBS = ("approve", "deny")
-_SWARM_MODULE = re.compile(r"-m\s*swarm(?:\.cli(?:\.\w+)?)?(?=\s)([^;&|\n]*)", re.IGNORECASE)
-_SIDE_BY_SIDE = re.compile(
-    r"\bswarm\W{1,12}(?:t(?:eam)?\W{1,12}[\w-]{1,64}\W{1,12})?(?:approve|deny)\b", re.IGNORECASE
-)
-_OUR_CODE = re.compile(r"\b(?:import|from)\s+swarm\b|\bswarm\.(?:cli|leader|storage)\b")
-_ANSWERS = re.compile(r"\b(?:approve|deny|permissions?|resolve)\b", re.IGNORECASE)
-_MORE_WORDS_COME = re.compile(r"\b(?:xargs|parallel)\b")
-_UNCERTAIN = frozenset("$`{*?[")
 _WRITERS = frozenset("mv rm rmdir unlink shred tee touch dd truncate chmod chown mkdir patch".split())
 _COPIERS = frozenset("cp ln install rsync".split())  # these write what is named last
 _EDITORS = frozenset("sed perl".split())  # these write when told to edit in place
@@ -42,7 +30,7 @@ def refusal(command: str, cwd: str, policy: Policy) -> str | None:
         return "it holds a NUL character"
     if mentions.names_control_folder(command, cwd, policy):
         return "it names the swarm's own folders, which only the runtime touches"
-    if _answers_requests(command, policy):
+    if answers.answers_requests(command, policy):
         return "only a person answers permission requests"
     texts = mentions.texts(command, policy)
     for text in texts:
@@ -53,44 +41,6 @@ def refusal(command: str, cwd: str, policy: Policy) -> str | None:
         if found := _protected_target(text, commands, folders, policy):
             return f"it writes {found[0]}: {found[1]}"
     return None
-
-
-def _answers_requests(command: str, policy: Policy) -> bool:
-    for text in mentions.texts(command, policy):
-        if _SIDE_BY_SIDE.search(text) or (_OUR_CODE.search(text) and _ANSWERS.search(text)):
-            return True
-        calls = [called[1].split() for called in _SWARM_MODULE.finditer(text)]
-        for reading in shell.readings(text):
-            words = reading.split(" ")
-            if fold(os.path.basename(words[0])) == "swarm":
-                calls.append(words[1:])
-        certain = _UNCERTAIN.isdisjoint(text) and not _MORE_WORDS_COME.search(text)
-        if any(_answers(words, certain=certain) for words in calls):
-            return True
-    return False
-
-
-def _answers(words: list[str], *, certain: bool) -> bool:
-    """Tell whether `swarm` with these arguments may be an answer; when its verb is hidden, it may."""
-    verb = None
-    for verb in _possible_verbs(words):
-        hidden = not certain and any(one.startswith(verb) or fnmatch.fnmatchcase(one, verb) for one in _VERBS)
-        if verb in _VERBS or hidden or not {"{", "["}.isdisjoint(verb):
-            return True
-    return verb is None and not certain
-
-
-def _possible_verbs(words: list[str]) -> Iterator[str]:
-    """Yield the first word that is no option; after an option it may be its value, then the next too."""
-    after_option = False
-    for word in words:
-        if word.startswith("-"):
-            after_option = True
-            continue
-        yield word
-        if not after_option:
-            return
-        after_option = False
 
 
 def _deleted_for_good(commands: list[list[str]], folders: tuple[str, ...], policy: Policy) -> str | None:

@@ -60,8 +60,12 @@ def names_control_folder(command: str, cwd: str, policy: Policy) -> bool:
 def texts(command: str, policy: Policy) -> tuple[str, ...]:
     """Return the command with known variables put in and without quotes, as it stands and decoded."""
     known = {"HOME": policy.home, "PWD": "."}
-    filled = shell.put_in_variables(command, known)
-    return tuple(dict.fromkeys((shell.unquote(filled), shell.unquote(shell.decode(filled)))))
+    return unfilled(shell.put_in_variables(command, known))
+
+
+def unfilled(command: str) -> tuple[str, ...]:
+    """Return what `texts` does, with the variables left as they are."""
+    return tuple(dict.fromkeys((shell.unquote(command), shell.unquote(shell.decode(command)))))
 
 
 def folders_entered(text: str, words: Iterable[str], cwd: str, home: str) -> tuple[str, ...]:

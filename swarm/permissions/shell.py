@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 SEPARATORS = ";&|<>$`()\n"
 COMMAND_MAX_CHARS = 16_000
@@ -24,6 +24,8 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U000([0-9a-f
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)[^{}]*\}|([A-Za-z_]\w*))")
 _SET_VARIABLE = re.compile(r"\b([A-Za-z_]\w*)=([^\s;&|<>()`]*)")
+_OTHER_MENTION = re.compile(r"(?<![$\w{])([A-Za-z_]\w*)\b(?!=)|(?<=\$\{)([A-Za-z_]\w*)\b(?!\})")
+_LEADING_ASSIGNMENTS = re.compile(r"(?:[A-Za-z_]\w*\+?=\S* )+")
 _EXPANDED = frozenset("*?[{")
 
 _WRAPPERS = frozenset(
@@ -34,6 +36,18 @@ _WRAPPERS = frozenset(
 )
 """Words that run the words after them."""
 
+_GO_ON = frozenset(
+    "command builtin exec nohup setsid sudo doas time env then do else elif if while until ! {".split()
+)
+"""Those of them that run the next word, unless it is an option."""
+
+_GO_ON_BEHIND = re.compile(
+    r"nice (?:-n ?\d+ )?|timeout [0-9.]+[smhd]? |(?:/\S*/)?(?:ba|da|z|k)?sh (?:-[abefhilmnuvx]+ )*"
+    r"-[abefhilmnuvx]*c[abefhilmnuvx]* (?:-[abefhilmnuvx]+ )*"
+)
+"""What runs the word behind it, unless that looks like an option."""
+
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _WRAPPED_WORDS_MAX = 300
 _EXPANSIONS_MAX = 64
 _VALUE_MAX_CHARS = 400
@@ -58,9 +72,9 @@ def readings(command: str) -> Iterator[str]:
     """
     parts = _SPLIT.split(command)
     if len(parts) > 1:
-        yield from map(_single_blanks, meanings(command))
+        yield from map(single_blanks, meanings(command))
     for part in dict.fromkeys(parts):
-        for text in map(_single_blanks, meanings(part)):
+        for text in map(single_blanks, meanings(part)):
             if text:
                 yield text
                 yield from _inner(text.split(" "))
@@ -116,7 +130,35 @@ def put_in_variables(command: str, known: Mapping[str, str]) -> str:
     return filled
 
 
-def _single_blanks(text: str) -> str:
+def fills_in_plainly(command: str, known: Iterable[str]) -> bool:
+    """Tell whether each variable gets its value in `name=value`, and none holds what ends a command."""
+    names = set(known)
+    for name, value in _SET_VARIABLE.findall(command):
+        if _QUOTES.search(_QUOTED.sub("", value)) or "\\" in value:
+            return False  # it goes on behind the quote, or it is an escape
+        names.add(name)
+    return not any(names.intersection(found) for found in _OTHER_MENTION.findall(command))
+
+
+def find_program(words: Sequence[str]) -> str | None:
+    """Return the word that is run in a command without separators, empty if it only sets variables.
+
+    None where it may be one of several.
+    """
+    text = " ".join(words) + " "
+    while True:
+        text = _LEADING_ASSIGNMENTS.sub("", text)
+        word = text.partition(" ")[0]
+        ahead = _GO_ON_BEHIND.match(text)
+        if ahead is None and word not in _GO_ON:
+            break
+        text = text[ahead.end() if ahead else len(word) + 1 :]
+        if text.startswith(("-", "+")):
+            return None
+    return None if os.path.basename(word) in _WRAPPERS else word
+
+
+def single_blanks(text: str) -> str:
     return _BLANKS.sub(" ", text).strip()
 
 

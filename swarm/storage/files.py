@@ -229,9 +229,15 @@ def _read_lines(path: str, offset: int) -> Iterator[tuple[int, bytes]]:
     if fd is None:
         return
     try:
-        rest = b""
-        while chunk := syscalls.read_at(fd, path, _CHUNK, offset + len(rest)):
-            *lines, rest = (rest + chunk).split(b"\n")
+        begun: list[bytes] = []  # of a line longer than a chunk; put together once, at its end
+        place = offset
+        while chunk := syscalls.read_at(fd, path, _CHUNK, place):
+            place += len(chunk)
+            *lines, rest = chunk.split(b"\n")
+            if lines:
+                lines[0] = b"".join((*begun, lines[0]))
+                begun = []
+            begun.append(rest)
             for line in lines:
                 yield offset, line
                 offset += len(line) + 1
@@ -246,18 +252,22 @@ def read_lines_backwards(path: str) -> Iterator[bytes]:
         return
     try:
         end = syscalls.stat_file(fd, path).st_size
-        rest = b""
+        begun: list[bytes] = []  # of the line whose start is not read yet, last piece first
         torn = True  # what stands behind the last line end is no line
         while end > 0:
             start = max(0, end - _CHUNK)
-            first, *lines = (syscalls.read_at(fd, path, end - start, start) + rest).split(b"\n")
+            first, *lines = syscalls.read_at(fd, path, end - start, start).split(b"\n")
+            if lines:
+                lines[-1] = b"".join((lines[-1], *reversed(begun)))
+                begun = []
+            begun.append(first)
             for line in reversed(lines):
                 if not torn:
                     yield line
                 torn = False
-            rest, end = first, start
+            end = start
         if not torn:
-            yield rest
+            yield b"".join(reversed(begun))
     finally:
         syscalls.close(fd)
 

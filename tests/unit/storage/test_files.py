@@ -3,6 +3,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +103,34 @@ def test_lines_are_read_from_an_offset_on(tmp_path: Path) -> None:
     (first, _), (second, _), _ = files.read_lines(str(path))
     assert (first, second) == (0, 4)
     assert list(files.read_lines(str(path), second)) == [(4, b"two"), (8, b"three")]
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize(
+    "data", [b"", b"\n", b"\n\n", b"a", b"one\n\ntwo\nthree\n", b"one\ntwo\nhalf", b"x" * 50 + b"\n"]
+)
+def test_lines_are_whole_wherever_the_chunks_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, chunk: int
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(data)
+    monkeypatch.setattr(files, "_CHUNK", chunk)
+    whole = data.split(b"\n")[:-1]
+    assert [line for _, line in files.read_lines(str(path))] == whole
+    assert list(files.read_lines_backwards(str(path)))[::-1] == whole
+
+
+@pytest.mark.parametrize("read", [files.read_lines, files.read_lines_backwards])
+def test_a_line_of_many_chunks_takes_no_longer_than_its_size_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[str], Iterator[object]]
+) -> None:
+    """Put together anew at each chunk, it would be copied 60,000 times, 250 gigabytes in all."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b"q" * 8_000_000 + b"\n")
+    monkeypatch.setattr(files, "_CHUNK", 128)
+    started = time.process_time()
+    assert len(list(read(str(path)))) == 1
+    assert time.process_time() - started < 5
 
 
 def test_no_lines_in_a_missing_file(tmp_path: Path) -> None:

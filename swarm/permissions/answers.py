@@ -1,0 +1,94 @@
+"""Does a shell command answer permission requests? By running `swarm approve`, or this code, in any spelling.
+
+A folder may have the program's name: what is plainly an argument of some other program is no command.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from swarm.permissions import mentions, shell
+from swarm.permissions.calls import Policy
+from swarm.permissions.paths import fold
+
+_VERBS = ("approve", "deny")
+_SWARM_MODULE = re.compile(r"-m\s*swarm(?:\.cli(?:\.\w+)?)?(?=\s)([^;&|\n]*)", re.IGNORECASE)
+_SIDE_BY_SIDE = re.compile(
+    r"\bswarm\W{1,12}(?:t(?:eam)?\W{1,12}[\w-]{1,64}\W{1,12})?(?:approve|deny)\b", re.IGNORECASE
+)
+_OUR_CODE = re.compile(r"\b(?:import|from)\s+swarm\b|\bswarm\.(?:cli|leader|storage)\b")
+_ANSWERS = re.compile(r"\b(?:approve|deny|permissions?|resolve)\b", re.IGNORECASE)
+_MORE_WORDS_COME = re.compile(r"\b(?:xargs|parallel)\b")
+_UNCERTAIN = frozenset("$`{*?[")
+_COMMAND_END = re.compile(r"[;&|<>()`\n]")
+
+
+def answers_requests(command: str, policy: Policy) -> bool:
+    """Tell whether the command may be an answer; where its verb is hidden, it may."""
+    texts = mentions.texts(command, policy)
+    written = texts if shell.fills_in_plainly(command, ("HOME", "PWD")) else mentions.unfilled(command)
+    for text in texts:
+        if _SIDE_BY_SIDE.search(text) or (_OUR_CODE.search(text) and _ANSWERS.search(text)):
+            return True
+        calls = [called[1].split() for called in _SWARM_MODULE.finditer(text)]
+        calls += _calls(text, written)
+        certain = _UNCERTAIN.isdisjoint(text) and not _MORE_WORDS_COME.search(text)
+        if any(_answers(words, certain=certain) for words in calls):
+            return True
+    return False
+
+
+def _calls(text: str, written: tuple[str, ...]) -> Iterator[list[str]]:
+    """Yield the arguments of each call of `swarm` that the text may hold.
+
+    A part that does not stand in what is written, since variables are put in, may hold more than one command.
+    """
+    parts = _COMMAND_END.split(text)
+    made_up = Counter(parts)
+    for one in written:
+        made_up -= Counter(_COMMAND_END.split(one))
+    readings = list(map(shell.single_blanks, shell.meanings(text)))
+    for part in dict.fromkeys(parts):
+        if part in made_up or not _runs_another(part):
+            readings += shell.readings(part)
+    for reading in readings:
+        words = reading.split(" ")
+        if _is_swarm(words[0]):
+            yield words[1:]
+
+
+def _runs_another(part: str) -> bool:
+    """Tell whether the one program that this part runs is known, and is not `swarm`."""
+    program = shell.find_program(part.split())
+    return program is not None and _UNCERTAIN.isdisjoint(program.rstrip("[")) and not _is_swarm(program)
+
+
+def _is_swarm(word: str) -> bool:
+    return fold(os.path.basename(word)) == "swarm"
+
+
+def _answers(words: list[str], *, certain: bool) -> bool:
+    """Tell whether `swarm` with these arguments may be an answer; when its verb is hidden, it may."""
+    verb = None
+    for verb in _possible_verbs(words):
+        hidden = not certain and any(one.startswith(verb) or fnmatch.fnmatchcase(one, verb) for one in _VERBS)
+        if verb in _VERBS or hidden or not {"{", "["}.isdisjoint(verb):
+            return True
+    return verb is None and not certain
+
+
+def _possible_verbs(words: list[str]) -> Iterator[str]:
+    """Yield the first word that is no option; after an option it may be its value, then the next too."""
+    after_option = False
+    for word in words:
+        if word.startswith("-"):
+            after_option = True
+            continue
+        yield word
+        if not after_option:
+            return
+        after_option = False
