@@ -18,6 +18,9 @@ from swarm.values import Value
 
 _PAUSE_SECONDS = 0.002
 
+Held = dict[str, LockTimeoutError]
+"""The locks that one examination has waited for in vain, by path; it waits for none of them again."""
+
 
 class Finding(Value):
     """`kind` is a stable word. `remedy` says what is so after mending; without it people have to look.
@@ -39,19 +42,21 @@ class Finding(Value):
 
 
 @contextmanager
-def undisturbed(path: str, settings: Settings, clock: Clock) -> Iterator[None]:
+def undisturbed(path: str, settings: Settings, clock: Clock, held: Held) -> Iterator[None]:
     """Keep the users of a lock out without writing to its file; without one there are none.
 
     Raises:
-        LockTimeoutError: somebody held it for as long as the settings allow.
+        LockTimeoutError: somebody held it for as long as the settings allow, now or when it stands in `held`.
 
     """
+    if path in held:
+        raise held[path]
     fd = syscalls.find_file(path, os.O_RDONLY)
     if fd is None:
         yield
         return
     try:
-        _wait_for(fd, path, settings, clock)
+        _wait_for(fd, path, settings, clock, held)
         try:
             yield
         finally:
@@ -60,13 +65,14 @@ def undisturbed(path: str, settings: Settings, clock: Clock) -> Iterator[None]:
         syscalls.close(fd)
 
 
-def _wait_for(fd: int, path: str, settings: Settings, clock: Clock) -> None:
+def _wait_for(fd: int, path: str, settings: Settings, clock: Clock, held: Held) -> None:
     started = clock.monotonic()
     while not syscalls.lock_now(fd, path):
         waited = clock.monotonic() - started
         if waited >= settings.lock_timeout_seconds:
             holder = FileLock(path, settings, clock, "doctor").holder()
-            raise LockTimeoutError(path, waited, holder)
+            held[path] = LockTimeoutError(path, waited, holder)
+            raise held[path]
         time.sleep(_PAUSE_SECONDS)
 
 

@@ -17,7 +17,7 @@ from swarm.storage import processes, syscalls
 from swarm.storage.archive import archive_tasks
 from swarm.storage.creation import STAGED, is_unused, remove_tree, teams_lock
 from swarm.storage.dead import EndTools
-from swarm.storage.finding import Finding, undisturbed
+from swarm.storage.finding import Finding, Held, undisturbed
 from swarm.storage.health_agents import examine_agents, examine_secrets
 from swarm.storage.health_folders import examine_folders, examine_leftovers, examine_locks, held_lock
 from swarm.storage.health_lines import examine_lines, examine_mail
@@ -42,9 +42,13 @@ class Outcome(Value):
 
 def examine_team(team: Team, end_tools: EndTools) -> tuple[Finding, ...]:
     """Return all that is wrong with a team of ours, in the order in which it should be mended."""
-    found = [f for part in (examine_folders, examine_locks, examine_tasks) for f in _guarded(team, part)]
+    held: Held = {}
+    first: tuple[Callable[[Team], Iterator[Finding]], ...]
     rest: tuple[Callable[[Team], Iterator[Finding]], ...]
-    rest = (examine_secrets, examine_mail, examine_lines, examine_leftovers)
+    first = (examine_folders, partial(examine_locks, held=held), partial(examine_tasks, held=held))
+    found = [finding for part in first for finding in _guarded(team, part)]
+    mail, lines = partial(examine_mail, held=held), partial(examine_lines, held=held)
+    rest = (examine_secrets, mail, lines, examine_leftovers)
     if not any(
         finding.kind == "cut_journal" for finding in found
     ):  # whose table nobody reads without mending it
@@ -58,7 +62,7 @@ def examine_root(root: str, settings: Settings, clock: Clock) -> tuple[Finding, 
     """Return what is wrong between the teams: halves of teams, and rosters that cannot be read."""
     layout = Layout(root=root)
     try:
-        with undisturbed(layout.creation_lock, settings, clock):
+        with undisturbed(layout.creation_lock, settings, clock, {}):
             return tuple(_between_teams(layout, settings, clock))
     except LockTimeoutError as error:
         return (held_lock(error, layout.creation_lock),)

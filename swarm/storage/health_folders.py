@@ -11,7 +11,7 @@ from functools import partial
 from swarm.core.identity import USER
 from swarm.errors import LockTimeoutError
 from swarm.storage import files, syscalls
-from swarm.storage.finding import Finding, set_aside, set_aside_dir, undisturbed
+from swarm.storage.finding import Finding, Held, set_aside, set_aside_dir, undisturbed
 from swarm.storage.ledger import Ledger
 from swarm.storage.lock import HOLDER_OFFSET, HOLDER_SIZE, FileLock
 from swarm.storage.mark import MARK_SIZE
@@ -65,7 +65,7 @@ def examine_leftovers(team: Team) -> Iterator[Finding]:
                 yield from _foreign_lock(team, f"{folder}/{entry}")
 
 
-def examine_locks(team: Team) -> Iterator[Finding]:
+def examine_locks(team: Team, held: Held) -> Iterator[Finding]:
     """Find lock files that hold what no lock holds, and locks that nobody gives back."""
     for entry in sorted(syscalls.list_folder(team.layout.locks_dir)):
         path = team.layout.lock(entry)
@@ -79,7 +79,7 @@ def examine_locks(team: Team) -> Iterator[Finding]:
             )
             continue
         try:
-            with undisturbed(path, team.settings, team.clock):
+            with undisturbed(path, team.settings, team.clock, held):
                 data = files.find_bytes(path) or b""
         except LockTimeoutError as error:
             yield held_lock(error, path)

@@ -14,7 +14,7 @@ from swarm.core.jsontext import parse_object
 from swarm.core.message import parse_message
 from swarm.errors import CorruptStateError, LockTimeoutError
 from swarm.storage import files, processes, syscalls
-from swarm.storage.finding import Finding, keep_copy, undisturbed
+from swarm.storage.finding import Finding, Held, keep_copy, undisturbed
 from swarm.storage.health_folders import held_lock
 from swarm.storage.inbox_files import InboxFiles, split_array
 from swarm.storage.lock import FileLock
@@ -23,34 +23,34 @@ from swarm.storage.team import Team
 _OVERFLOW = ".overflow.jsonl"
 
 
-def examine_mail(team: Team) -> Iterator[Finding]:
+def examine_mail(team: Team, held: Held) -> Iterator[Finding]:
     """Find inboxes that cannot be read, what is no message in them, and torn or damaged lines beside them."""
     names = {e.split(".")[0] for e in syscalls.list_folder(team.layout.inboxes_dir) if e[0] != "."}
     for name in sorted(names):
         try:
-            yield from _inbox(team, name)
+            yield from _inbox(team, name, held)
         except LockTimeoutError as error:
             yield held_lock(error, team.layout.lock(f"inbox-{name}"))
-        yield from _lines(team, team.layout.overflow(name), f"inbox-{name}", _message)
+        yield from _lines(team, team.layout.overflow(name), f"inbox-{name}", _message, held)
     for entry in sorted(syscalls.list_folder(team.layout.history_dir)):
         name, dot, kind = entry.rpartition(".")
         if dot and kind == "jsonl" and name[:1] != ".":
-            yield from _lines(team, team.layout.history(name), f"inbox-{name}", json.loads)
+            yield from _lines(team, team.layout.history(name), f"inbox-{name}", json.loads, held)
 
 
-def examine_lines(team: Team) -> Iterator[Finding]:
+def examine_lines(team: Team, held: Held) -> Iterator[Finding]:
     """Find torn tails and damaged lines of events, costs and transcripts."""
-    yield from _lines(team, team.layout.events, "events", parse_event_line)
-    yield from _lines(team, team.layout.costs, "costs", parse_object)
+    yield from _lines(team, team.layout.events, "events", parse_event_line, held)
+    yield from _lines(team, team.layout.costs, "costs", parse_object, held)
     for entry in sorted(syscalls.list_folder(team.layout.transcripts_dir)):
         name, dot, kind = entry.rpartition(".")
         if dot and kind == "jsonl" and not _may_be_writing(team, name):
-            yield from _lines(team, team.layout.transcript(name), None, parse_object)
+            yield from _lines(team, team.layout.transcript(name), None, parse_object, held)
 
 
-def _inbox(team: Team, name: str) -> Iterator[Finding]:
+def _inbox(team: Team, name: str, held: Held) -> Iterator[Finding]:
     box = InboxFiles(team.layout, name)
-    with undisturbed(team.layout.lock(f"inbox-{name}"), team.settings, team.clock):
+    with undisturbed(team.layout.lock(f"inbox-{name}"), team.settings, team.clock, held):
         try:
             _, strays = split_array(box.load_array())
         except CorruptStateError as error:
@@ -72,12 +72,15 @@ def _inbox(team: Team, name: str) -> Iterator[Finding]:
         )
 
 
-def _lines(team: Team, path: str, lock: str | None, parse: Callable[[bytes], Any]) -> Iterator[Finding]:
+def _lines(
+    team: Team, path: str, lock: str | None, parse: Callable[[bytes], Any], held: Held
+) -> Iterator[Finding]:
     """Look at one file of lines; `lock` is the one under which it is written, if any."""
     if not os.path.isfile(path):
         return
     try:
-        with undisturbed(team.layout.lock(lock), team.settings, team.clock) if lock else nullcontext():
+        settings, clock = team.settings, team.clock
+        with undisturbed(team.layout.lock(lock), settings, clock, held) if lock else nullcontext():
             data = files.find_bytes(path) or b""
     except LockTimeoutError as error:
         yield held_lock(error, team.layout.lock(lock or ""))

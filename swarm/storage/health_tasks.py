@@ -13,7 +13,7 @@ from swarm.core.table import TaskTable
 from swarm.core.task import Task, render_task
 from swarm.errors import CorruptStateError, LockTimeoutError
 from swarm.storage import files, syscalls
-from swarm.storage.finding import Finding, keep_copy, set_aside, undisturbed
+from swarm.storage.finding import Finding, Held, keep_copy, set_aside, undisturbed
 from swarm.storage.hands import is_left_over
 from swarm.storage.health_folders import held_lock, renew_lock, write_mark_again
 from swarm.storage.health_links import changing, find_loop, find_one_sided_links
@@ -28,15 +28,16 @@ _KNOWN = re.compile(
 )
 
 
-def examine_tasks(team: Team) -> Iterator[Finding]:
+def examine_tasks(team: Team, held: Held) -> Iterator[Finding]:
     """Find what differs from the journal, and what the journal itself has wrong. Takes the task lock."""
     if not os.path.isdir(team.layout.tasks_dir):
         what = f"the task list of team {team.name} is missing"
         yield Finding(kind="missing_tasks", path=team.layout.tasks_dir, what=what)
         return
+    yield from _odd_files(team)
     lock = team.layout.lock("tasks")
     try:
-        with undisturbed(lock, team.settings, team.clock):
+        with undisturbed(lock, team.settings, team.clock, held):
             found = list(_task_list(team))
     except LockTimeoutError as error:
         found = [held_lock(error, lock)]
@@ -44,7 +45,6 @@ def examine_tasks(team: Team) -> Iterator[Finding]:
 
 
 def _task_list(team: Team) -> Iterator[Finding]:
-    yield from _odd_files(team)
     path = team.layout.journal
     data = files.find_bytes(path)
     if data is None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
-from swarm.storage import processes, syscalls
+from swarm.storage import files, processes, syscalls
 
 MARK_SIZE = 64
 
@@ -42,13 +41,8 @@ def parse_mark(raw: bytes) -> Mark | None:
 
 def find_mark(path: str) -> Mark | None:
     """Return the mark without the lock, which its holder may be about to write anew."""
-    fd = syscalls.find_file(path, os.O_RDONLY)
-    if fd is None:
-        return None
-    try:
-        return parse_mark(read_raw(fd, path))
-    finally:
-        syscalls.close(fd)
+    data = files.find_bytes(path)
+    return None if data is None else parse_mark(data[:MARK_SIZE])
 
 
 def is_of_this_boot(mark: Mark | None) -> bool:

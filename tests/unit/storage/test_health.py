@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,9 +18,11 @@ from swarm.storage.clock import SystemClock
 from swarm.storage.finding import Finding
 from swarm.storage.health import Outcome, mend, record_mending
 from swarm.storage.team import Team
+from swarm.testing.clock import FakeClock
 from swarm.testing.wait import wait_until
 from tests.support.racers import Racer
 from tests.support.stores import RUN_OF, SETTINGS, WAITING, check_tasks, make_team, reopened, state_of
+from tests.support.verbs import verb
 from tests.unit.cli.steps import a_record
 from tests.unit.storage.plants import (
     NOBODY,
@@ -201,6 +204,28 @@ def test_a_lock_that_is_held_names_its_holder_and_stays(tmp_path: Path) -> None:
     (outcome,) = outcomes
     assert (outcome.finding.kind, outcome.fixed) == ("held_lock", False)
     assert "@demo (pid " in outcome.finding.what
+
+
+@pytest.mark.parametrize("name", ["tasks", "inbox-w1", "events"])
+def test_a_lock_that_is_held_is_waited_for_once(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What needs no lock is examined all the same."""
+    team = sound_team(tmp_path)
+    assert verb(Path(team.root), "send", "w1", "hello").code == 0
+    write(f"{team.layout.tasks_dir}/notes.txt", "odd")
+    write(team.layout.agent("w1"), "no record")
+    clock = FakeClock()
+    waiting = Team(team.layout, SETTINGS.replace(lock_timeout_seconds=5.0), clock)
+    monkeypatch.setattr("swarm.storage.finding.time", SimpleNamespace(sleep=clock.advance))
+    began = clock.monotonic()
+    with open(team.layout.lock(name), "a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        found = examine(waiting)
+
+    assert [finding.path for finding in found if finding.kind == "held_lock"] == [team.layout.lock(name)]
+    assert {"odd_file", "damaged_record"} < {finding.kind for finding in found}
+    assert 5 <= clock.monotonic() - began < 6
 
 
 def test_a_damaged_line_of_a_record_is_only_said(tmp_path: Path) -> None:
