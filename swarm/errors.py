@@ -103,12 +103,12 @@ class CorruptStateError(StateError):
 
 
 class LostStateError(CorruptStateError):
-    """A file or folder is missing without which a team cannot go on; no command can make it again."""
+    """A file or folder is missing without which a team cannot go on. `advice` says what would help."""
 
-    def __init__(self, what: str, path: str, team: str) -> None:
+    def __init__(self, what: str, path: str, advice: str) -> None:
         SwarmError.__init__(
             self,
-            f"{what} is missing ({path}); put a copy of it back, or {give_up(team)}",
+            f"{what} is missing ({path}); {advice}",
             code="corrupt_state",
             details={"path": path},
         )

@@ -15,7 +15,14 @@ from swarm.core.fold import named_ids
 from swarm.core.journal import parse_line, render_line
 from swarm.core.table import TaskTable
 from swarm.core.task import Task
-from swarm.errors import CorruptStateError, LostStateError, NotFoundError, StorageIOError, SwarmError
+from swarm.errors import (
+    CorruptStateError,
+    LostStateError,
+    NotFoundError,
+    StorageIOError,
+    SwarmError,
+    give_up,
+)  # fmt: skip
 from swarm.storage import files, network, syscalls
 from swarm.storage.layout import TeamLayout
 
@@ -218,8 +225,10 @@ class Journal:
         team = self._layout.team
         if syscalls.find_stat(self._layout.config) is not None:
             if syscalls.find_stat(self._layout.tasks_dir) is None:
-                return LostStateError(f"the task list of team {team}", self._layout.tasks_dir, team)
-            return LostStateError(f"the journal of team {team}'s tasks", self._path, team)
+                advice = f"put a copy of it back, or {give_up(team)}"
+                return LostStateError(f"the task list of team {team}", self._layout.tasks_dir, advice)
+            advice = "swarm doctor --fix makes it anew from the task files"
+            return LostStateError(f"the journal of team {team}'s tasks", self._path, advice)
         return NotFoundError(
             f"no team {team}: it was deleted", code="no_such_team", details={"value": team, "valid": []}
         )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from swarm.core.identity import other_spelling
 from swarm.core.roster import Roster
-from swarm.errors import ConfigError, CorruptStateError, NotFoundError, StateError, SwarmError
+from swarm.errors import ConfigError, LostStateError, NotFoundError, StateError, SwarmError
 from swarm.storage import syscalls
 from swarm.storage.layout import Layout, TeamLayout
 from swarm.storage.roster import find_roster
@@ -48,8 +48,9 @@ def _listing(team: TeamLayout) -> TeamListing | None:
     return TeamListing(name=team.team, native=is_native(team.team, roster), roster=roster)
 
 
-def _without_roster(team: TeamLayout) -> CorruptStateError:
-    return CorruptStateError(team.config, "it is missing; swarm doctor --fix makes it anew")
+def _without_roster(team: TeamLayout) -> LostStateError:
+    advice = "swarm doctor --fix makes it anew from the agents' records"
+    return LostStateError(f"the roster of team {team.team}", team.config, advice)
 
 
 def is_native(name: str, roster: Roster) -> bool:
@@ -70,9 +71,7 @@ def is_plain(name: str) -> bool:
 def no_such_team(root: str, name: str) -> SwarmError:
     """Return the error for a team that there is not, or whose roster is gone while the rest is there."""
     if is_plain(name) and is_ours_by_its_folders(Layout(root=root).team(name)):
-        return CorruptStateError(
-            Layout(root=root).team(name).config, "it is missing; swarm doctor --fix makes it anew"
-        )
+        return _without_roster(Layout(root=root).team(name))
     valid, known = _ours(root)
     details = {"value": name, "valid": valid}
     spelling = other_spelling(name, valid)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 from swarm.core.identity import same_name
 from swarm.core.ports import Clock
 from swarm.core.roster import Member, Roster, parse_roster, render_roster
-from swarm.errors import CorruptStateError, NotFoundError, StateError, give_up
+from swarm.errors import CorruptStateError, NotFoundError, StateError
 from swarm.settings import Settings
 from swarm.storage import files, network, syscalls
 from swarm.storage.layout import TeamLayout
@@ -28,9 +27,9 @@ def find_roster(path: str) -> Roster | None:
 
 
 def _damaged(path: str, why: str) -> CorruptStateError:
-    """Return the error for a roster that no command can mend: nothing else says all that it said."""
-    team = os.path.basename(os.path.dirname(path))
-    return CorruptStateError(path, why, f"mend it by hand, put a copy back, or {give_up(team)}")
+    return CorruptStateError(
+        path, why, "mend it by hand, or let swarm doctor --fix make it anew from the agents' records"
+    )
 
 
 def find_roster_of(team: TeamLayout) -> Roster | None:

@@ -156,9 +156,7 @@ def test_a_lost_journal_is_told_of_as_such(demo: Swarm) -> None:
     add(demo, "first")
     path = Path(os.environ["CLAUDE_CONFIG_DIR"], "tasks/demo/.journal.jsonl")
     path.unlink()
-    told = (
-        f"the journal of team demo's tasks is missing ({path}); put a copy of it back, or give the team up "
-    )
+    told = f"the journal of team demo's tasks is missing ({path}); swarm doctor --fix makes it anew "
 
     assert demo("task", "claim", "1", "--as", "w1").err.startswith(f"error: {told}")
     ran = demo("task", "list")
@@ -180,7 +178,7 @@ def test_a_damaged_journal_names_the_way_to_mend_it(demo: Swarm) -> None:
 def test_a_damaged_roster_names_the_way_out(demo: Swarm) -> None:
     path = Path(os.environ["CLAUDE_CONFIG_DIR"], "teams/demo/config.json")
     path.write_text("{half")
-    told = "; mend it by hand, put a copy back, or give the team up with swarm team delete demo --force\n"
+    told = "; mend it by hand, or let swarm doctor --fix make it anew from the agents' records\n"
 
     for verb in (("task", "list", "-t", "demo"), ("status", "-t", "demo"), ("team", "show", "demo")):
         ran = demo(*verb)
