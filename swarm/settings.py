@@ -46,6 +46,7 @@ class Settings(Value):
     commit_timeout_seconds: float = 600.0  # the repository's hooks run in it
     attempts_max: int = 3
     crashes_max: int = 5
+    restarts_max: int = 3  # new lives that a leader gives to one teammate that keeps dying
     verify_output_chars: int = 4_000
 
     # Permission

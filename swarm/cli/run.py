@@ -11,8 +11,8 @@ from typing import Any
 
 from rich.console import Console
 
-from swarm.backends.in_process import InProcessBackend
 from swarm.backends.select import select_backend
+from swarm.cli.backends import make_backend
 from swarm.cli.closing import print_closing
 from swarm.cli.live import LiveView, PlainLines
 from swarm.cli.scratch import examples_dir, make_scratch
@@ -91,9 +91,7 @@ def _go(loaded: LoadedTeamFile, options: RunOptions, io: Io) -> int:
 
 
 async def _drive(team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io) -> RunResult:
-    from worker.main import run_teammate  # the command line is the one place that knows the worker
-
-    backend = InProcessBackend(run_teammate, limit=io.settings.in_process_teammates_max)
+    backend = make_backend(options.backend, team)
     going = Run(team, loaded, options, io.settings, backend)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -48,7 +48,7 @@ REASON = text("reason", "One sentence: why.")
 BACKEND = choice(
     "backend",
     "Where teammates run; default $SWARM_BACKEND, then auto.",
-    ("auto", "in-process"),
-    ("tmux", "process", "iterm2"),
+    ("auto", "process", "in-process"),
+    ("tmux", "iterm2"),
 )
 FORMAT = choice("format", "How to draw the graph; default text.", ("text", "mermaid", "dot"), ("svg",))

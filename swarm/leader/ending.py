@@ -78,7 +78,6 @@ def _end(team: Team, before: AgentRecord, by: str) -> str:
     asked = record.state == "stopped"
     if not is_over(record):
         _kill(team, record)
-        record = _now(team, record)
     if asked:
         end_marked(record.run_id, wait=team.settings.bash_kill_wait_seconds)
         return STOPPED
@@ -96,10 +95,13 @@ def _kill(team: Team, record: AgentRecord) -> None:
         raise _cannot(record, f"it lives in process {record.pid}, which leads the run; end that")
     if (record.host, record.pid_ns) != (processes.host(), processes.pid_ns()):
         raise _cannot(record, f"it runs on {record.host}, or in another container; stop it there")
+    # First the record: a leader does not start anew whom it finds stopped.
+    team.agents.end_life(record.run_id, KILLED)
     leader = Leader(record.pid, record.start_ticks or 0) if record.pid is not None else None
     left = kill_tree(leader, f"SWARM_RUN_ID={record.run_id}", wait)
     if left:
         raise _cannot(record, f"the system does not let go of process {left[0]}")
+    team.events.emit("agent_stopped", record.name, run_id=record.run_id, reason=KILLED)
 
 
 def _settle(team: Team, record: AgentRecord | None, by: str, reason: str | None = None) -> None:
