@@ -31,6 +31,20 @@ LIFE_VERBS = (
         detail="What one runs now goes on to its end; its task stays its own.",
     ),
     Verb(
+        path=("undo",),
+        help="Take what a team has committed off the branch: back to where its run began.",
+        handler="swarm.cli.undo:undo",
+        options=(
+            flag("dry_run", "Only show what would be undone."),
+            flag("force", "Also when others have committed since."),
+            JSON,
+        ),
+        detail=(
+            "Nothing is lost: the commits are kept under a reference, and it is refused where a change that "
+            "is not committed would be touched. The tasks stay as they are. Nobody may be at work."
+        ),
+    ),
+    Verb(
         path=("continue",),
         help="Let teammates go on that were paused.",
         handler="swarm.cli.life:go_on",

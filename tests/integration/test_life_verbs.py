@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.support.own_process import OwnProcess
 
 pytestmark = pytest.mark.timeout(60)
 
+Begin = Callable[[str], OwnProcess]
 LEAVES = calls("Bash", command="(setsid sleep 9999 & echo $! > left.new); mv left.new left; sleep 60")
 
 
@@ -44,19 +46,19 @@ def shell(isolated_home: Path, team: LiveTeam) -> Shell:
 
 
 @pytest.fixture
-def w1(team: LiveTeam) -> Iterator[OwnProcess]:
-    with OwnProcess(team, "w1") as worker:
-        worker.until_ready()
-        yield worker
+def begin(team: LiveTeam) -> Iterator[Begin]:
+    """Start w1 and wait until it runs a command of this task, the only one that is left."""
+    with ExitStack() as stack:
 
+        def on(key: str) -> OwnProcess:
+            for other in set(team.ids) - {key}:
+                team.team.tasks("user").cancel(team.ids[other], "not in this test")
+            worker = stack.enter_context(OwnProcess(team, "w1"))
+            began = team.workspace / ("left" if key == "c" else "began")
+            wait_until(began.exists, timeout=15, what="it works")
+            return worker
 
-def on(team: LiveTeam, worker: OwnProcess, key: str) -> None:
-    """Wait until this teammate runs a command of this task, which it alone may take."""
-    for other in set(team.ids) - {key}:
-        if team.task(other).status == "pending":
-            team.team.tasks("user").cancel(team.ids[other], "not in this test")
-    began = team.workspace / ("left" if key == "c" else "began")
-    wait_until(began.exists, timeout=15, what=f"{worker.name} works")
+        yield on
 
 
 def outcome(ended: Ended) -> dict[str, Any]:
@@ -86,9 +88,9 @@ def all_gone(pids: list[int]) -> bool:
 
 
 def test_stop_ends_a_long_command_frees_the_task_and_is_answered(
-    team: LiveTeam, shell: Shell, w1: OwnProcess
+    team: LiveTeam, shell: Shell, begin: Begin
 ) -> None:
-    on(team, w1, "a")
+    w1 = begin("a")
     running = tools(team)
     ended = shell.swarm("stop", "w1", "--json")
 
@@ -105,9 +107,9 @@ def test_stop_ends_a_long_command_frees_the_task_and_is_answered(
 
 
 def test_stop_of_one_that_does_not_answer_kills_it_with_what_it_runs(
-    team: LiveTeam, shell: Shell, w1: OwnProcess
+    team: LiveTeam, shell: Shell, begin: Begin
 ) -> None:
-    on(team, w1, "a")
+    w1 = begin("a")
     running = tools(team)
     w1.process.send_signal(signal.SIGSTOP)
 
@@ -119,8 +121,8 @@ def test_stop_of_one_that_does_not_answer_kills_it_with_what_it_runs(
     assert team.team.inbox("w1").peek() == ()
 
 
-def test_with_force_it_is_not_asked(team: LiveTeam, shell: Shell, w1: OwnProcess) -> None:
-    on(team, w1, "a")
+def test_with_force_it_is_not_asked(team: LiveTeam, shell: Shell, begin: Begin) -> None:
+    w1 = begin("a")
 
     assert shell.swarm("stop", "--all", "--force").out == (
         "w1 did not stop by itself and was killed\nw2 already ended\n"
@@ -130,20 +132,17 @@ def test_with_force_it_is_not_asked(team: LiveTeam, shell: Shell, w1: OwnProcess
     assert not any(mail.sender == "team-lead" for mail in team.mail("w1"))
 
 
-def test_what_it_left_in_the_background_goes_too(team: LiveTeam, shell: Shell) -> None:
+def test_what_it_left_in_the_background_goes_too(team: LiveTeam, shell: Shell, begin: Begin) -> None:
     """In a session of its own neither its parent nor its group leads to it: its mark does."""
-    with OwnProcess(team, "w1") as w1:
-        on(team, w1, "c")
-        left = int((team.workspace / "left").read_text())
-        assert outcome(shell.swarm("stop", "w1", "--json")) == {"w1": "stopped"}
+    begin("c")
+    left = int((team.workspace / "left").read_text())
+    assert outcome(shell.swarm("stop", "w1", "--json")) == {"w1": "stopped"}
 
     assert start_ticks(left) is None
 
 
-def test_stop_may_be_repeated_and_clears_up_after_a_death(
-    team: LiveTeam, shell: Shell, w1: OwnProcess
-) -> None:
-    on(team, w1, "a")
+def test_stop_may_be_repeated_and_clears_up_after_a_death(team: LiveTeam, shell: Shell, begin: Begin) -> None:
+    w1 = begin("a")
     running = tools(team)
     w1.kill()
 
@@ -166,8 +165,9 @@ def test_stop_may_be_repeated_and_clears_up_after_a_death(
 )
 @pytest.mark.parametrize("verb", ["stop", "pause", "continue"])
 def test_whom_it_means_must_be_clear(
-    team: LiveTeam, shell: Shell, w1: OwnProcess, verb: str, words: tuple[str, ...], code: str
+    team: LiveTeam, shell: Shell, begin: Begin, verb: str, words: tuple[str, ...], code: str
 ) -> None:
+    w1 = begin("a")
     found = error(shell.swarm(verb, *words, "--json"))
 
     assert found["code"] == code
@@ -183,8 +183,8 @@ def test_no_agent_may_order_another(shell: Shell, verb: str) -> None:
     assert (ended.code, error(ended)["code"]) == (5, "denied")
 
 
-def test_pause_and_continue(team: LiveTeam, shell: Shell, w1: OwnProcess) -> None:
-    on(team, w1, "b")
+def test_pause_and_continue(team: LiveTeam, shell: Shell, begin: Begin) -> None:
+    begin("b")
     assert shell.swarm("pause", "w1").out == "w1 pauses when what it runs now has ended\n"
     (team.workspace / "go").touch()
     wait_until(lambda: record(team) == ("paused", None), timeout=10, what="it is paused")
@@ -198,7 +198,8 @@ def test_pause_and_continue(team: LiveTeam, shell: Shell, w1: OwnProcess) -> Non
     assert outcome(shell.swarm("continue", "w1", "--json")) == {"w1": "not_paused"}
 
 
-def test_who_does_not_run_cannot_be_paused(team: LiveTeam, shell: Shell, w1: OwnProcess) -> None:
+def test_who_does_not_run_cannot_be_paused(team: LiveTeam, shell: Shell, begin: Begin) -> None:
+    w1 = begin("a")
     assert error(shell.swarm("pause", "w2", "--json"))["code"] == "not_running"
     w1.kill()
     ended = shell.swarm("pause", "w1", "--json")
@@ -207,7 +208,8 @@ def test_who_does_not_run_cannot_be_paused(team: LiveTeam, shell: Shell, w1: Own
     assert team.team.inbox("w1").peek() == ()
 
 
-def test_an_order_that_nobody_takes_waits(team: LiveTeam, shell: Shell, w1: OwnProcess) -> None:
+def test_an_order_that_nobody_takes_waits(team: LiveTeam, shell: Shell, begin: Begin) -> None:
+    w1 = begin("a")
     w1.process.send_signal(signal.SIGSTOP)
 
     assert outcome(shell.swarm("pause", "w1", "--json", SWARM_TIME_SCALE="0.1")) == {"w1": "ordered"}

@@ -49,6 +49,7 @@ PROMISED = {
     ("stop",): "--all --timeout --force --json",
     ("pause",): "--all --json",
     ("continue",): "--all --json",
+    ("undo",): "--dry-run --force --json",
     ("status",): "--json",
     ("logs",): "--follow",
     ("events",): "--follow --json",
