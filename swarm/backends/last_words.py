@@ -38,8 +38,10 @@ def _tail(path: str, start: int) -> list[bytes]:
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
-            file.seek(min(size, max(start, size - _TAIL_BYTES)))
-            return file.read(_TAIL_BYTES).splitlines()
+            begin = max(start, size - _TAIL_BYTES)
+            file.seek(begin)
+            lines = file.read(_TAIL_BYTES).splitlines()
+            return lines if begin == start else lines[1:]  # else the first one is cut
     except OSError:
         return []
 
