@@ -3,12 +3,41 @@
 from __future__ import annotations
 
 from swarm.cli.grammar import Verb
-from swarm.cli.verb_parts import JSON, flag, place, typed
+from swarm.cli.verb_parts import BACKEND, JSON, flag, place, text, typed
 
 _NAMES = place("names", "Names of the teammates.", many=True)
 _ALL = flag("all", "All teammates of the team.")
 
+_NAME = place("name", "Name of the teammate.")
+_MODEL = text("model", "Its model; default the one it had, or the team file's.", "MODEL")
+_MODE = text("permission_mode", "What it may do unasked; default as it was.", "MODE")
+_TIMEOUT = typed("timeout", "float", "SECONDS", "How long they have to end by themselves; default 10.")
+_FORCE = flag("force", "Kill them at once, without asking.")
+
 LIFE_VERBS = (
+    Verb(
+        path=("spawn",),
+        help="Start a teammate in a process of its own; it works until it is stopped.",
+        handler="swarm.cli.spawn:spawn",
+        positionals=(_NAME,),
+        options=(
+            BACKEND,
+            text("agent_type", "Its role: it may take tasks that are for this role.", "ROLE"),
+            _MODEL,
+            _MODE,
+            text("prompt", "Message that it finds when it begins."),
+            JSON,
+        ),
+        detail="A name that had a teammate before gets its next life. Refused while that one is alive.",
+    ),
+    Verb(
+        path=("restart",),
+        help="End a teammate, if it is there, and start it anew.",
+        handler="swarm.cli.spawn:restart",
+        positionals=(_NAME,),
+        options=(BACKEND, _MODEL, _MODE, _TIMEOUT, _FORCE, JSON),
+        detail="It goes on with the task that it was on, if nobody else has taken it.",
+    ),
     Verb(
         path=("stop",),
         help="End teammates: they are asked first, and killed when time is up.",
@@ -16,8 +45,8 @@ LIFE_VERBS = (
         positionals=(_NAMES,),
         options=(
             _ALL,
-            typed("timeout", "float", "SECONDS", "How long they have to end by themselves; default 10."),
-            flag("force", "Kill them at once, without asking."),
+            _TIMEOUT,
+            _FORCE,
             JSON,
         ),
         detail="What they run is ended, their tasks are free again. One that has ended already is no error.",

@@ -46,6 +46,8 @@ PROMISED = {
     ("task", "wait"): "--timeout --json",
     ("send",): "--as --summary --id --json",
     ("mail",): "--unread --all --follow --json",
+    ("spawn",): "--backend --agent-type --model --permission-mode --prompt --json",
+    ("restart",): "--backend --model --permission-mode --timeout --force --json",
     ("stop",): "--all --timeout --force --json",
     ("pause",): "--all --json",
     ("continue",): "--all --json",
