@@ -37,7 +37,8 @@ _TRIES = 6
 _PAUSE_SECONDS = 0.02
 _PANE = "#{session_id} #{window_id} #{pane_id} #{pane_pid} #{pane_dead}"
 _PANE_LINE = re.compile(r"(\$[0-9]+) (@[0-9]+) (%[0-9]+) ([0-9]+) ([01]?)")
-_WINDOW_LINE = re.compile(r"@[0-9]+")
+_END_LINE = re.compile(r"([0-9]+) 1 ([0-9]*) ([0-9]*)")
+_WINDOW_LINE = re.compile(r"(\$[0-9]+) (@[0-9]+)")
 
 
 class TmuxError(BackendError):
@@ -89,11 +90,12 @@ class TmuxServer:
         wanted = f"#{{m:*{mark}*,#{{pane_start_command}}}}"
         return next(iter(_panes(self._read("list-panes", "-a", "-F", _PANE, "-f", wanted))), None)
 
-    def find_windows(self, label: str) -> tuple[str, ...]:
-        """Return the ids of the windows that were labelled so, in whatever session."""
+    def find_windows(self, label: str) -> tuple[tuple[str, str], ...]:
+        """Return the session and id of each window that was labelled so."""
         wanted = f"#{{==:#{{@swarm_team}},{label}}}"
-        lines = self._read("list-windows", "-a", "-F", "#{window_id}", "-f", wanted)
-        return tuple(dict.fromkeys(line for line in lines if _WINDOW_LINE.fullmatch(line)))
+        lines = self._read("list-windows", "-a", "-F", "#{session_id} #{window_id}", "-f", wanted)
+        found = (_WINDOW_LINE.fullmatch(line) for line in lines)
+        return tuple((match[1], match[2]) for match in found if match)
 
     def server_pid(self) -> int | None:
         """Return the pid of the running server."""
@@ -158,8 +160,17 @@ class TmuxServer:
         """End the server if nothing is in it, as `exit-empty off` keeps such; whether none runs now."""
         if self.list_panes():
             return False
-        self.run("kill-server", missing_ok=True)
-        return True
+        self.run("if-shell", "-F", "#{S:session}", "", "kill-server", missing_ok=True)
+        return self.server_pid() is None
+
+    def how_ended(self, pane_id: str, pid: int) -> int | None:
+        """Return how the program of a dead pane ended, as `subprocess` would say it; None when not known."""
+        shown = "#{pane_pid} #{pane_dead} #{pane_dead_status} #{pane_dead_signal}"
+        for line in self._read("display-message", "-p", "-t", pane_id, shown):
+            known = _END_LINE.fullmatch(line)
+            if known and int(known[1]) == pid:
+                return -int(known[3]) if known[3] else int(known[2]) if known[2] else None
+        return None
 
     def _create(
         self, command: tuple[str, ...], argv: Sequence[str], mark: str, cwd: str, then: Sequence[str] = ()

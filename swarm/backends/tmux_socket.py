@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from swarm.backends.tmux_client import OTHER, Pane, TmuxError, TmuxServer
 
 _PANE_ID = re.compile(r"%[0-9]+")
 _SOCKET_MAX = 100  # a socket's path holds 107 bytes on Linux, 103 elsewhere
 _TEAM_MAX = 32
+_END_SECONDS = 2.0
+_LOOK_SECONDS = 0.01
 _USUAL = "/tmp"  # noqa: S108 - tmux's own default
 
 
@@ -53,3 +58,18 @@ def own_pane(environ: Mapping[str, str], make: Callable[[str], TmuxServer]) -> t
         return None
     pane = server.find_pane(pane_id)
     return None if pane is None else (server, pane)
+
+
+def end_own_server(server: TmuxServer) -> None:
+    """End a server in which nothing is left, and remove its socket; leave one that is in use."""
+    deadline = time.monotonic() + _END_SECONDS
+    while not server.end_if_empty():
+        if time.monotonic() >= deadline or server.list_panes():
+            return
+        time.sleep(_LOOK_SECONDS)
+    # tmux holds this very lock while it starts a server, so none can begin between the look and the removal.
+    with suppress(OSError), open(f"{server.socket}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if server.server_pid() is None:
+            os.unlink(server.socket)
+        os.unlink(lock.name)

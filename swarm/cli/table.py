@@ -55,8 +55,7 @@ REASON = _text("reason", "One sentence: why.")
 BACKEND = _choice(
     "backend",
     "Where teammates run; default $SWARM_BACKEND, then auto.",
-    ("auto", "process", "in-process"),
-    ("tmux", "iterm2"),
+    ("auto", "tmux", "process", "in-process", "iterm2"),
 )
 FORMAT = _choice("format", "How to draw the graph; default text.", ("text", "mermaid", "dot"), ("svg",))
 

@@ -30,7 +30,7 @@ def cmdline(pid: int) -> list[str]:
 
 
 def until_runs(pane: Pane, program: str) -> None:
-    wait_until(lambda: cmdline(pane.pid)[0] == program, timeout=5, what=f"{program} runs in {pane.id}")
+    wait_until(lambda: cmdline(pane.pid)[:1] == [program], timeout=5, what=f"{program} runs in {pane.id}")
 
 
 def test_program_is_started_without_shell(server_at, tmux):
@@ -200,8 +200,16 @@ def test_harsh_configuration_changes_nothing(server_at, tmux, isolated_home, tmp
     wait_until(lambda: server.find_pane(ended.id) is None, timeout=5, what="an orderly end closes its pane")
     wait_until(lambda: server.find_pane(failed.id).dead, timeout=5, what="a failure stays to be read")
     assert server.read_pane(failed.id)[0] == "no such thing"
+    assert server.how_ended(failed.id, failed.pid) == 3
+    assert server.how_ended(failed.id, failed.pid + 1) is None
+    assert server.how_ended(pane.id, pane.pid) is None
+    killed = server.split(pane.window, SLEEP, mark="none", cwd="/")
+    until_runs(killed, "sleep")
+    os.kill(killed.pid, signal.SIGKILL)
+    wait_until(lambda: server.how_ended(killed.id, killed.pid) == -9, timeout=5, what="a kill is seen as one")
+    server.close_pane(killed.id, killed.pid)
     assert server.find_pane(pane.id) == pane
-    assert server.find_windows("demo.1") == (pane.window,)
+    assert server.find_windows("demo.1") == ((pane.session, pane.window),)
     server.close_pane(failed.id, failed.pid)
     server.close_pane(pane.id, pane.pid)
     wait_until(server.end_if_empty, timeout=5, what="a server without panes ends")
