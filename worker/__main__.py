@@ -18,6 +18,7 @@ from swarm.core.spawn import TeammateSpec
 from swarm.errors import ConfigError, SwarmError
 from swarm.storage.spawn_file import read_spawn_file
 from swarm.workspace.environment import child_environment
+from worker.arrival import FAILED, Arrival, come_up
 
 _EXITS = {"asked": 0, "orphaned": 0, "failed": 1, "killed": 4}
 _IN_A_PANE = ("tmux", "iterm2")
@@ -34,7 +35,8 @@ def main(argv: Sequence[str]) -> int:
         spec = read_spawn_file(argv[0])
         order.obey(interrupts=spec.backend in _IN_A_PANE)
         _see_only_what_was_told(spec)
-        return _EXITS[_live(spec, order)]
+        arrival = come_up(spec)
+        return _EXITS[FAILED if arrival is None else _live(arrival, order)]
     except SwarmError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - into the log, or before a person
         return error.exit_code
@@ -86,20 +88,20 @@ def _see_only_what_was_told(spec: TeammateSpec) -> None:
     )
 
 
-def _live(spec: TeammateSpec, order: StopOrder) -> str:
+def _live(arrival: Arrival, order: StopOrder) -> str:
     import asyncio
 
-    from worker.main import run_teammate
+    from worker.main import live  # imports what the work needs, which takes longer than all before it
 
-    async def live() -> str:
+    async def until_stopped() -> str:
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
         order.tell(lambda: loop.call_soon_threadsafe(stop.set))
         try:
-            return await run_teammate(spec, stop)
+            return await live(arrival, stop)
         finally:
             order.tell(_nothing_more)
 
-    return asyncio.run(live())
+    return asyncio.run(until_stopped())
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 from typing import Any
@@ -30,10 +29,17 @@ class Presence:
         self._state: dict[str, Any] = {}
         self._identity: dict[str, Any] = {"run_id": spec.run_id}
         self._has_record = False
+        self._is_ready = False
         self._of = self._find_team()
 
     def ready(self) -> None:
-        """Say who this life is and that it is there. The spawner's record is kept where it says more."""
+        """Say who this life is and that it is there. The spawner's record is kept where it says more.
+
+        Said once: repeats do nothing.
+        """
+        if self._is_ready:
+            return
+        self._is_ready = True
         self._set("idle", reason="no_task")
         self._identity = {
             "run_id": self._spec.run_id,
@@ -83,6 +89,8 @@ class Presence:
 
     async def beat(self) -> None:
         """Give a sign of life every few seconds until cancelled."""
+        import asyncio  # late: a process is ready before it has a loop
+
         while True:
             await asyncio.sleep(self._team.settings.heartbeat_seconds)
             self._write()
