@@ -39,6 +39,7 @@ class Settings(Value):
     order_wait_seconds: float = 5.0  # how long a command waits to see an order taken
     orphan_grace_seconds: float = 60.0
     in_process_teammates_max: int = 8
+    terminal_timeout_seconds: float = 60.0  # for one call of tmux or iTerm2 on a machine that is very busy
 
     # Tasks
     verify_timeout_seconds: float = 600.0

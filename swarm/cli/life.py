@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from swarm.cli.backends import cleaned_up
 from swarm.cli.presence import Present, agent_object, look_at
 from swarm.cli.session import Io, actor, only_for_people, team_to_change
 from swarm.core.identity import LEADER
@@ -36,7 +37,8 @@ def stop(args: Mapping[str, Any], io: Io) -> int:
     team = team_to_change(args, io)
     names = _names(args, team.roster.load())
     timeout = args["timeout"] if args["timeout"] is not None else io.settings.stop_timeout_seconds
-    outcomes = end_agents(team, names, by=actor(io), timeout=timeout, force=bool(args["force"]))
+    with cleaned_up(team, names, io.environ):
+        outcomes = end_agents(team, names, by=actor(io), timeout=timeout, force=bool(args["force"]))
     return _tell(team, outcomes, io)
 
 

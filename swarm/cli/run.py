@@ -60,7 +60,8 @@ def demo(args: Mapping[str, Any], io: Io) -> int:
 
 
 def _options(args: Mapping[str, Any], io: Io) -> RunOptions:
-    backend, reason = select_backend(args["backend"] or io.environ.get("SWARM_BACKEND") or "auto")
+    asked = args["backend"] or io.environ.get("SWARM_BACKEND") or "auto"
+    backend, reason = select_backend(asked, io.environ)
     mode = args.get("permission_mode")
     return RunOptions(
         root=io.root,
@@ -91,7 +92,7 @@ def _go(loaded: LoadedTeamFile, options: RunOptions, io: Io) -> int:
 
 
 async def _drive(team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io) -> RunResult:
-    backend = make_backend(options.backend, team)
+    backend = make_backend(options.backend, team, options.environ)
     going = Run(team, loaded, options, io.settings, backend)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from swarm.backends.select import FOR_ONE, select_backend
-from swarm.cli.backends import make_backend
+from swarm.cli.backends import cleaned_up, make_backend
 from swarm.cli.presence import agent_object, look_at
 from swarm.cli.session import Io, actor, only_for_people, team_to_change
 from swarm.cli.team_file import read_team_file
@@ -52,7 +52,8 @@ def restart(args: Mapping[str, Any], io: Io) -> int:
         )
     timeout = args["timeout"] if args["timeout"] is not None else io.settings.stop_timeout_seconds
     with _turn(team, name):
-        end_agents(team, [name], by=actor(io), timeout=timeout, force=bool(args["force"]))
+        with cleaned_up(team, [name], io.environ):
+            end_agents(team, [name], by=actor(io), timeout=timeout, force=bool(args["force"]))
         _start(team, name, args, io)
     return 0
 
@@ -90,7 +91,7 @@ def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:
     io.note(f"Backend {backend}: {reason}")
     told = _tell(team, name, args.get("prompt"))
     try:
-        asyncio.run(start_teammates(team, make_backend(backend, team), [spec]))
+        asyncio.run(start_teammates(team, make_backend(backend, team, io.environ), [spec]))
     except BaseException:
         if told is not None:
             team.inbox(name).acknowledge([told])
@@ -99,18 +100,18 @@ def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:
 
 
 def _backend(team: Team, name: str, given: str | None, io: Io) -> tuple[str, str]:
-    """Return where it is to run: where it was told to, or did before, unless that was another process."""
-    asked = given or io.environ.get("SWARM_BACKEND")
-    if asked == _IN_PROCESS:
+    """Return where it is to run: as the option says, as it did before, as the environment says, or best."""
+    if given == _IN_PROCESS:
         raise ConfigError(
             "a teammate that is started by hand has a process of its own; use --backend tmux or process",
             code="bad_value",
-            details={"option": "--backend", "value": asked, "valid": ["auto", *FOR_ONE]},
+            details={"option": "--backend", "value": given, "valid": ["auto", *FOR_ONE]},
         )
     before = team.agents.load(name)
-    if not asked and before is not None and before.backend != _IN_PROCESS:
-        return select_backend(before.backend, FOR_ONE)[0], "where it ran before"
-    return select_backend(asked or "auto", FOR_ONE)
+    if not given and before is not None and before.backend != _IN_PROCESS:
+        return select_backend(before.backend, io.environ, FOR_ONE)[0], "where it ran before"
+    usual = io.environ.get("SWARM_BACKEND")
+    return select_backend(given or (usual if usual != _IN_PROCESS else None) or "auto", io.environ, FOR_ONE)
 
 
 def _check_model(spec: TeammateSpec, team: Team) -> None:

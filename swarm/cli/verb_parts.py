@@ -48,7 +48,6 @@ REASON = text("reason", "One sentence: why.")
 BACKEND = choice(
     "backend",
     "Where teammates run; default $SWARM_BACKEND, then auto.",
-    ("auto", "process", "in-process"),
-    ("tmux", "iterm2"),
+    ("auto", "tmux", "process", "in-process", "iterm2"),
 )
 FORMAT = choice("format", "How to draw the graph; default text.", ("text", "mermaid", "dot"), ("svg",))

@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from swarm.backends.in_process import InProcessBackend
+from swarm.backends.iterm2 import iterm2_backend
 from swarm.backends.port import Backend
 from swarm.backends.process import ProcessBackend
+from swarm.backends.tmux import tmux_backend
 from swarm.core.agent import AgentRecord
 from swarm.core.spawn import TeammateSpec
 from swarm.leader.records import starting_record
 from swarm.storage.team import Team
 from swarm.testing.wait import eventually
+from tests.support import fake_iterm2
 from tests.support.command import processes_of_run
 from tests.support.live_team import LiveTeam
 from worker.main import run_teammate
@@ -50,7 +53,20 @@ def _in_process(team: Team) -> Backend:
     return InProcessBackend(_body, limit=8)
 
 
-MAKERS: dict[str, Callable[[Team], Backend]] = {"in-process": _in_process, "process": ProcessBackend}
+def _iterm2(team: Team) -> Backend:
+    return iterm2_backend(team, {**os.environ, "PATH": fake_iterm2.install(Path(team.root, "iterm2"))})
+
+
+def _tmux(team: Team) -> Backend:
+    return tmux_backend(team, os.environ)
+
+
+MAKERS: dict[str, Callable[[Team], Backend]] = {
+    "in-process": _in_process,
+    "process": ProcessBackend,
+    "tmux": _tmux,
+    "iterm2": _iterm2,
+}
 """How each backend is made for a team. Who builds another one adds it here."""
 
 
@@ -86,10 +102,18 @@ class Bed:
         for name in names:
             await self.until_ready(name)
         if DEAF in names and self.own_process:
-            os.kill(self.pid(DEAF), signal.SIGSTOP)
+            self._deafen()
 
     async def until_ready(self, name: str) -> None:
         await eventually(lambda: self.record(name).state != "starting", 15, what=f"{name} is ready")
+
+    def _deafen(self) -> None:
+        """Let it hear no order. tmux wakes what is paused in its panes, so there no order is given."""
+        if self.kind != "tmux":
+            os.kill(self.pid(DEAF), signal.SIGSTOP)
+            return
+        ask = self.backend.ask_to_stop
+        self.backend.ask_to_stop = lambda name: None if name == DEAF else ask(name)  # type: ignore[method-assign]
 
     def record(self, name: str) -> AgentRecord:
         record = self.team.agents.load(name)

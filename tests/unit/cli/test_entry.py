@@ -90,8 +90,6 @@ def test_a_verb_that_is_not_built_yet_is_refused_by_name(swarm: Swarm, path: tup
         ["run", "x.yaml", "--budget", "5"],
         ["run", "x.yaml", "--budget=5"],
         ["run", "x.yaml", "--detach"],
-        ["run", "x.yaml", "--backend", "tmux"],
-        ["demo", "--backend", "iterm2"],
         ["plan", "x.yaml", "--format", "svg"],
         ["task", "graph", "--format", "svg"],
     ],
