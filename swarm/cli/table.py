@@ -348,7 +348,7 @@ GROUPS = {
 }
 """First words that are followed by a verb, and what they are about."""
 
-_NOT_BUILT_WORDS = "resume attach permissions approve deny lead top cost"
+_NOT_BUILT_WORDS = "resume permissions approve deny lead top cost"
 NOT_BUILT = tuple((word,) for word in _NOT_BUILT_WORDS.split())
 """Verbs that are known, and refused by name."""
 

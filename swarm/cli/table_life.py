@@ -60,6 +60,13 @@ LIFE_VERBS = (
         detail="What one runs now goes on to its end; its task stays its own.",
     ),
     Verb(
+        path=("attach",),
+        help="Show a teammate at work: its pane, or what it says if it has none.",
+        handler="swarm.cli.attach:attach",
+        positionals=(place("name", "Name of the teammate; default one that is alive.", optional=True),),
+        detail="Where there is no terminal the command that shows the pane is printed.",
+    ),
+    Verb(
         path=("undo",),
         help="Take what a team has committed off the branch: back to where its run began.",
         handler="swarm.cli.undo:undo",

@@ -51,6 +51,7 @@ PROMISED = {
     ("stop",): "--all --timeout --force --json",
     ("pause",): "--all --json",
     ("continue",): "--all --json",
+    ("attach",): "",
     ("undo",): "--dry-run --force --json",
     ("status",): "--json",
     ("logs",): "--follow",
