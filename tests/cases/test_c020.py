@@ -24,7 +24,7 @@ from worker.workbench import Workbench
 
 pytestmark = pytest.mark.timeout(60)
 
-TASKS = [
+TASKS: list[dict[str, Any]] = [
     {"key": "a", "subject": "First", "script": [{"say": "Done."}], "owner": "w1"},
     {
         "key": "b",
