@@ -46,10 +46,27 @@ _RUN_VERBS = (
             typed("timeout", "float", "SECONDS", "Stop when it takes longer than this."),
             flag("headless", "Nobody is there to ask: what needs asking is denied."),
             flag("allow_dirty", "Start although the workspace has uncommitted changes."),
+            flag("resume", "Take up the run of this team if there is one."),
             JSON,
         ),
-        not_built=("--resume", "--budget", "--detach"),
+        not_built=("--budget", "--detach"),
         detail="Exit code: 0 all completed, 5 something was denied, 6 some task failed, 124 out of time.",
+    ),
+    Verb(
+        path=("resume",),
+        help="Take up a run whose leader was killed, was interrupted, or left tasks undone.",
+        handler="swarm.cli.resume:resume",
+        positionals=(place("name", "Name of the team; default as for -t.", optional=True),),
+        options=(
+            BACKEND,
+            typed("timeout", "float", "SECONDS", "Stop when it takes longer than this."),
+            flag("headless", "Nobody is there to ask: what needs asking is denied."),
+            JSON,
+        ),
+        detail=(
+            "Teammates that live go on, the others get their next life. What failed stays so: see "
+            "swarm task retry. Exit code as of swarm run."
+        ),
     ),
     Verb(
         path=("demo",),
@@ -348,7 +365,7 @@ GROUPS = {
 }
 """First words that are followed by a verb, and what they are about."""
 
-_NOT_BUILT_WORDS = "resume permissions approve deny lead top cost"
+_NOT_BUILT_WORDS = "permissions approve deny lead top cost"
 NOT_BUILT = tuple((word,) for word in _NOT_BUILT_WORDS.split())
 """Verbs that are known, and refused by name."""
 

@@ -19,9 +19,11 @@ PROMISED = {
     ("init",): "",
     ("validate",): "--json",
     ("plan",): "--format --json",
-    (
-        "run",
-    ): "--name --backend --model --teammates --permission-mode --timeout --headless --json --allow-dirty",
+    ("run",): (
+        "--name --backend --model --teammates --permission-mode --timeout --headless --json --allow-dirty "
+        "--resume"
+    ),
+    ("resume",): "--backend --timeout --headless --json",
     ("demo",): "--backend --json",
     ("team", "create"): "--description --workspace --json",
     ("team", "list"): "--json",
