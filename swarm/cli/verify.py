@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from swarm.cli.render import printable_lines
@@ -33,9 +36,12 @@ def run_verify(team: Team, task: Task, name: str, io: Io) -> None:
 def _run(team: Team, task: Task, command: str, workspace: str, environment: dict[str, str], io: Io) -> None:
     limits = team.settings
     owner, run_id = task.owner or "", task.claim.run_id if task.claim else None
-    result = asyncio.run(
-        run_shell(command, workspace, environment, limits.verify_timeout_seconds, limits.verify_output_chars)
-    )
+    with _all_ends_like_ctrl_c():
+        result = asyncio.run(
+            run_shell(
+                command, workspace, environment, limits.verify_timeout_seconds, limits.verify_output_chars
+            )
+        )
     if result.exit_code == 0 and not result.error:
         team.events.emit("verify_passed", owner, run_id=run_id, task=task.id, command=command)
         return
@@ -49,3 +55,17 @@ def _run(team: Team, task: Task, command: str, workspace: str, environment: dict
         code="task_failed",
         details={"task": task.id, "output": result.output, **facts},
     )
+
+
+@contextmanager
+def _all_ends_like_ctrl_c() -> Iterator[None]:
+    """Let the command be ended before this process goes, whatever asks it to; what is ignored stays so."""
+    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in kept.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)

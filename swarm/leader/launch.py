@@ -54,7 +54,8 @@ def _check_size(loaded: LoadedTeamFile, options: RunOptions, settings: Settings)
     count, limit = len(members(loaded.team)), settings.in_process_teammates_max
     if options.backend == "in-process" and count > limit:
         raise ConfigError(
-            f"{loaded.team.name} has {count} teammates, but at most {limit} fit into one process",
+            f"{loaded.team.name} has {count} teammates, but at most {limit} fit into one process; "
+            "use --backend process",
             code="bad_value",
             details={"value": count, "limit": limit},
         )

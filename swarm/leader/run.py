@@ -15,6 +15,7 @@ from swarm.backends.port import Backend
 from swarm.core.identity import LEADER, color_for, make_run_id
 from swarm.core.spawn import TeammateSpec
 from swarm.core.times import format_time
+from swarm.errors import BackendError
 from swarm.leader.evidence import denied_requests, used_tokens
 from swarm.leader.options import RunOptions
 from swarm.leader.outcome import RunResult, decide_outcome
@@ -76,7 +77,7 @@ class Run:
             "run_started", LEADER, run_id=self._leader_run_id, run=self.run, backend=self._backend.name
         )
         try:
-            await self._teammates.start()
+            await self._start()
             await self._watch(watcher)
         except BaseException:
             await self._stop_all()
@@ -85,6 +86,14 @@ class Run:
         await self._stop_all()
         watcher.look()
         return self._finish()
+
+    async def _start(self) -> None:
+        """Start all teammates; who was asked to stop before it was ready may not come up."""
+        try:
+            await self._teammates.start()
+        except BackendError:
+            if not self._interrupts:
+                raise
 
     def _spec(self, position: int, member: MemberSpec) -> TeammateSpec:
         permissions = self._loaded.team.permissions

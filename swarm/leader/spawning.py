@@ -49,10 +49,10 @@ async def begin(team: Team, backend: Backend, spec: TeammateSpec) -> None:
         team.roster.update_member(spec.name, backend_type=spec.backend, tmux_pane_id=pane, model=spec.model)
     else:
         team.roster.add_member(entry)
-    team.agents.save(starting_record(spec, team.clock.now()))
-    kind = "agent_restarted" if restarted else "agent_spawned"
-    team.events.emit(kind, spec.name, run_id=spec.run_id, backend=spec.backend, model=spec.model)
     try:
+        team.agents.save(starting_record(spec, team.clock.now()))
+        kind = "agent_restarted" if restarted else "agent_spawned"
+        team.events.emit(kind, spec.name, run_id=spec.run_id, backend=spec.backend, model=spec.model)
         await backend.spawn(spec)
     except BaseException:
         _write_off(team, spec, restarted=restarted)

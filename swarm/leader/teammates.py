@@ -36,7 +36,8 @@ class Teammates:
         self._specs = {spec.name: spec for spec in specs}
         self._lives: list[str] = []
         self._watched: list[str] = []
-        self._restarts: dict[str, int] = {}
+        self._restarts = dict.fromkeys(self._specs, 0)
+        self._undecided: dict[str, float] = {}
         self._ready_by: dict[str, float] = {}
 
     async def start(self) -> None:
@@ -90,8 +91,12 @@ class Teammates:
             self._lives.append(record.run_id)
             return
         await self._free(spec, record)
+        died = self._died(spec, record)
+        if died is None and time.monotonic() < self._undecided.setdefault(name, self._in_a_while()):
+            return
+        self._undecided.pop(name, None)
         self._watched.remove(name)
-        if record is not None and record.run_id == spec.run_id and self._died(spec, record):
+        if died:
             await self._restart(spec)
 
     async def _free(self, spec: TeammateSpec, record: AgentRecord | None, why: str | None = None) -> bool:
@@ -106,32 +111,33 @@ class Teammates:
         await asyncio.to_thread(free_claims_of, self._team, dead, self._end_tools, LEADER)
         return True
 
-    def _died(self, spec: TeammateSpec, record: AgentRecord) -> bool:
+    def _died(self, spec: TeammateSpec, record: AgentRecord | None) -> bool | None:
         """Whether a new life would do better: not after an orderly end, nor after a fault of this process.
 
         Whoever ends a teammate for a person writes that it has stopped before it kills; who finds it dead
-        writes the same, and that it died.
+        writes the same, and that it died. None as long as there is neither the one word nor the other.
         """
-        if record.pid == os.getpid() or spec.backend == "in-process":
+        if record is None or record.run_id != spec.run_id or record.pid == os.getpid():
             return False
         if record.state != "stopped":
+            return spec.backend != "in-process"
+        if record.reason != "killed":
+            return False
+        told = [event.event for _, event in self._team.events.read() if event.run_id == spec.run_id]
+        if "agent_died" in told:
             return True
-        events = self._team.events.read()
-        return any(event.event == "agent_died" and event.run_id == spec.run_id for _, event in events)
+        return False if "agent_stopped" in told else None
 
     async def _restart(self, spec: TeammateSpec) -> None:
         """Start the next life; one that cannot be started counts as one that died at once."""
-        while (count := self._restarts.get(spec.name, 0)) < self._team.settings.restarts_max:
-            self._restarts[spec.name] = count + 1
+        while self._restarts[spec.name] < self._team.settings.restarts_max:
+            self._restarts[spec.name] += 1
             life = parse_run_id(spec.run_id)
             spec = spec.replace(run_id=make_run_id(life.run, spec.name, int(life.life) + 1))
             self._specs[spec.name] = spec
             self._lives.append(spec.run_id)
             try:
                 await begin(self._team, self._backend, spec)
-            except StateError:
-                self._watched.append(spec.name)
-                raise
             except SwarmError as error:
                 facts = {"swarm_agent": spec.name, "swarm_error": str(error)}
                 logger.warning("teammate not restarted", extra=facts)
@@ -140,6 +146,9 @@ class Teammates:
             self._ready_by[spec.name] = time.monotonic() + self._team.settings.ready_timeout_seconds
             return
         logger.error("teammate given up", extra={"swarm_agent": spec.name})
+
+    def _in_a_while(self) -> float:
+        return time.monotonic() + self._kill_wait
 
     @property
     def _kill_wait(self) -> float:

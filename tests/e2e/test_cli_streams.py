@@ -133,14 +133,15 @@ def test_a_follower_prints_what_comes(team: Shell) -> None:
     process.communicate(timeout=10)
 
 
-def test_ctrl_c_ends_a_check_with_all_its_children(team: Shell) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda one: one.name)
+def test_whatever_ends_a_check_ends_all_its_children(team: Shell, number: signal.Signals) -> None:
     """The task stays claimed; nothing of the check runs on."""
     team.swarm("task", "add", "checked", "--verify", "sleep 300 & echo $! > pid; wait")
     team.swarm("task", "claim", "2", "--as", "w1")
     process = team.start("task", "complete", "2", "--as", "w1")
     noted = team.cwd / "pid"
     wait_until(lambda: noted.exists() and noted.read_text().strip(), timeout=10)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=15)
 
     assert process.returncode == 130

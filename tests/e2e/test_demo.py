@@ -28,11 +28,11 @@ def bare_path(tmp_path: Path) -> str:
     return str(folder)
 
 
-@pytest.fixture
-def demo(shell: Shell, bare_path: str) -> tuple[Shell, dict[str, Any]]:
-    """A finished demo."""
+@pytest.fixture(params=["auto", "process"])
+def demo(request: pytest.FixtureRequest, shell: Shell, bare_path: str) -> tuple[Shell, dict[str, Any]]:
+    """A finished demo, with each backend that needs nothing but Python."""
     plain = Shell(shell.home, shell.cwd, bare_path)
-    ended = plain.swarm("demo", "--json")
+    ended = plain.swarm("demo", "--json", "--backend", request.param)
     assert ended.code == 0, ended.err
     return plain, ended.json()
 

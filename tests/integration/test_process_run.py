@@ -206,3 +206,25 @@ def test_a_worker_that_cannot_come_up_ends_the_run_with_its_name(shell: Shell) -
     assert "w1 did not start" in json.loads(ended.err)["error"]["message"]
     assert [name for name in agents(shell) if name != "team-lead"] == []
     assert os.listdir(shell.root / "teams/t1/.spawn") == []
+
+
+def test_a_task_stays_completed_when_its_worker_is_killed_afterwards(shell: Shell) -> None:
+    """How a process ends says nothing about what it had finished."""
+    write_team(shell, "true", "w1", "w2")
+    text = (shell.cwd / "team.yaml").read_text(encoding="utf-8")
+    team = yaml.safe_load(text)
+    team["tasks"][0]["owner"] = "w1"
+    team["tasks"][1] |= {
+        "owner": "w2",
+        "script": [{"calls": [{"Bash": {"command": "touch began; sleep 3"}}]}, {"say": "Done."}],
+    }
+    (shell.cwd / "team.yaml").write_text(yaml.safe_dump(team), encoding="utf-8")
+    going = begin(shell)
+    before = task(shell)
+    os.kill(agents(shell)["w1"]["pid"], signal.SIGKILL)
+    _, err = going.communicate(timeout=60)
+
+    assert going.returncode == 0, err
+    assert before["status"] == "completed"
+    assert task(shell) == before
+    assert len(events(shell, "agent_died")) == 1

@@ -14,7 +14,9 @@ ROW = re.compile(r"\S.*  +\d+\.\d{3}  +\S.*  +\d+\.\d{3}  +\d+\.\d\d")
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize(("name", "rows"), [("claims", 14), ("growth", 3), ("permissions", 1)])
+@pytest.mark.parametrize(
+    ("name", "rows"), [("claims", 15), ("growth", 3), ("permissions", 1), ("starting", 2)]
+)
 def test_each_row_compares_two_things(name: str, rows: int) -> None:
     """Whoever changes what a benchmark calls sees here that it still runs."""
     command = [sys.executable, "-m", "benchmarks", name, "--quick"]
