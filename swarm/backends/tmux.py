@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from swarm.backends.tmux_socket import end_own_server, make_socket_folder, own_p
 from swarm.storage.team import Team
 
 _TRIES = 4
+_HEARS_WITHIN_SECONDS = 1.0
+_LOOK_SECONDS = 0.01
 
 
 def tmux_backend(team: Team, environ: Mapping[str, str]) -> PaneBackend:
@@ -61,26 +64,29 @@ class TmuxTerminal:
         session = session or (windows[0][0] if windows else None)
         if session is None:
             make_socket_folder(server.socket)
-            pane = server.new_session(f"swarm-{self._team}", argv, mark=mark, cwd=cwd)
-        else:
-            pane = server.new_window(session, f"swarm:{self._team}", argv, mark=mark, cwd=cwd)
-        server.label_window(pane.window, self._label)
-        return server, pane
+            name = f"swarm-{self._team}"
+            return server, server.new_session(name, argv, mark=mark, cwd=cwd, label=self._label)
+        name = f"swarm:{self._team}"
+        return server, server.new_window(session, name, argv, mark=mark, cwd=cwd, label=self._label)
 
     def knows(self, handle: Mapping[str, Any]) -> bool:
         """Whether it names a socket and a pane."""
         return all(isinstance(handle.get(key), str) for key in ("socket", "pane"))
 
     def read(self, handle: Mapping[str, Any], pid: int) -> tuple[int | None, tuple[str, ...]]:
-        """Return how the program of a dead pane ended and what stands in it."""
-        server = self._server(handle["socket"])
-        pane = server.find_pane(handle["pane"])
-        if pane is None or pane.pid != pid:
-            return None, ()
-        lines = server.read_pane(pane.id)
-        return server.how_ended(pane.id, pid), tuple(
-            line for line in lines if not line.startswith("Pane is dead")
-        )
+        """Return how the program ended and what stands in its pane; tmux hears of an end a little later."""
+        server, pane_id = self._server(handle["socket"]), handle["pane"]
+        deadline = time.monotonic() + _HEARS_WITHIN_SECONDS
+        while True:
+            pane = server.find_pane(pane_id)
+            if pane is None or pane.pid != pid:
+                return None, ()
+            code = server.how_ended(pane_id, pid)
+            if code is not None or time.monotonic() >= deadline:
+                break
+            time.sleep(_LOOK_SECONDS)
+        lines = server.read_pane(pane_id)
+        return code, tuple(line for line in lines if not line.startswith("Pane is dead"))
 
     def close(self, handle: Mapping[str, Any], pid: int) -> None:
         """Close the pane of this very program."""

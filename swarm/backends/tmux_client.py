@@ -108,27 +108,31 @@ class TmuxServer:
 
     # Changing
 
-    def new_session(self, name: str, argv: Sequence[str], *, mark: str, cwd: str) -> Pane:
+    def new_session(self, name: str, argv: Sequence[str], *, mark: str, cwd: str, label: str) -> Pane:
         """Start a program in a session of its own, and the server when none runs; nobody is attached.
 
         A name that is taken belongs to somebody else: the session then gets another one.
         """
         try:
-            return self._new_session(name, argv, mark, cwd)
+            return self._new_session(name, argv, mark, cwd, label)
         except TmuxError as error:
             if error.kind != TAKEN:
                 raise
-        return self._new_session(f"{name}-{os.getpid()}-{time.monotonic_ns()}", argv, mark, cwd)
+        return self._new_session(f"{name}-{os.getpid()}-{time.monotonic_ns()}", argv, mark, cwd, label)
 
-    def _new_session(self, name: str, argv: Sequence[str], mark: str, cwd: str) -> Pane:
+    def _new_session(self, name: str, argv: Sequence[str], mark: str, cwd: str, label: str) -> Pane:
         # In one go: with `destroy-unattached on` in tmux.conf the session would end with this very call.
         keep = (";", "set-option", "-t", f"={name}:", "destroy-unattached", "off")
-        size = ("-x", "200", "-y", "50")
-        return self._create(("new-session", "-d", *size, "-s", name, "-n", name), argv, mark, cwd, keep)
+        command = ("new-session", "-d", "-x", "200", "-y", "50", "-s", name, "-n", name)
+        return self._create(command, argv, mark, cwd, (*keep, *_labelling(f"={name}:", label)))
 
-    def new_window(self, session: str, name: str, argv: Sequence[str], *, mark: str, cwd: str) -> Pane:
+    def new_window(
+        self, session: str, name: str, argv: Sequence[str], *, mark: str, cwd: str, label: str
+    ) -> Pane:
         """Start a program in a window of its own at the end of a session; the current window stays."""
-        return self._create(("new-window", "-d", "-t", f"{session}:", "-n", name), argv, mark, cwd)
+        end = f"{session}:{{end}}"
+        command = ("new-window", "-d", "-a", "-t", end, "-n", name)
+        return self._create(command, argv, mark, cwd, _labelling(end, label))
 
     def split(self, window: str, argv: Sequence[str], *, mark: str, cwd: str) -> Pane:
         """Start a program in a further pane of a window; `NO_SPACE` when it is full."""
@@ -137,16 +141,6 @@ class TmuxServer:
             return self._create(("split-window", "-d", "-t", window), argv, mark, cwd)
         finally:
             self.run("select-layout", "-t", window, "tiled", missing_ok=True)
-
-    def label_window(self, window: str, label: str) -> None:
-        """Make a window ours: it can be found by `label`, shows who is who, keeps what failed readable."""
-        self.run(
-            *("set-option", "-w", "-t", window, "@swarm_team", label, ";"),
-            *("set-option", "-w", "-t", window, "remain-on-exit", "failed", ";"),
-            *("set-option", "-w", "-t", window, "pane-border-format", " #{@swarm_agent} ", ";"),
-            *("set-option", "-w", "-t", window, "pane-border-status", "top"),
-            missing_ok=True,
-        )
 
     def label_pane(self, pane_id: str, agent: str) -> None:
         self.run("set-option", "-p", "-t", pane_id, "@swarm_agent", agent, missing_ok=True)
@@ -242,6 +236,20 @@ class TmuxServer:
 def _panes(lines: Sequence[str]) -> tuple[Pane, ...]:
     found = (_PANE_LINE.fullmatch(line) for line in lines)
     return tuple(Pane(m[1], m[2], m[3], int(m[4]), m[5] == "1") for m in found if m)
+
+
+def _labelling(window: str, label: str) -> tuple[str, ...]:
+    """Return what makes a window ours: found by `label`, it shows who is who and keeps what failed readable.
+
+    It stands in the call that makes the window, as what is in it may end before the next.
+    """
+    options = (
+        ("@swarm_team", label),
+        ("pane-border-format", " #{@swarm_agent} "),
+        ("pane-border-status", "top"),
+        ("remain-on-exit", "failed"),
+    )
+    return tuple(word for option in options for word in (";", "set-option", "-w", "-t", window, *option))
 
 
 def _literal(argument: str) -> str:

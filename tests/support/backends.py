@@ -84,6 +84,11 @@ class Bed:
         """Whether a teammate has a process of its own."""
         return self.kind != "in-process"
 
+    @property
+    def rounds(self) -> int:
+        """How often something is repeated that should leave nothing: less where a start takes longer."""
+        return {"tmux": 8, "iterm2": 3}.get(self.kind, 20)
+
     def another_backend(self) -> Backend:
         """Return one that has started nothing yet, as another leader has it."""
         return MAKERS[self.kind](self.team)

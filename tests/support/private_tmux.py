@@ -66,9 +66,9 @@ class PrivateTmux:
     def session(self, name: str, *, columns: int = 80, rows: int = 24) -> str:
         """Make a session with one pane that sleeps; return the pane's id."""
         size = ("-x", str(columns), "-y", str(rows))
-        made = self.run("new-session", "-d", *size, "-s", name, "-P", "-F", "#{pane_id}", "--", *SLEEP)
-        self.run("set-option", "-t", f"={name}:", "destroy-unattached", "off", check=False)
-        return made
+        stay = (";", "set-option", "-t", f"={name}:", "destroy-unattached", "off") if name.isalnum() else ()
+        made = ("new-session", "-d", *size, "-s", name, "-P", "-F", "#{pane_id}", "--", *SLEEP)
+        return self.run(*made, *stay)
 
     def inside(self, pane: str) -> dict[str, str]:
         """Return the environment of a program that runs in that pane."""

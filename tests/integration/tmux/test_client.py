@@ -18,6 +18,7 @@ from tests.support.private_tmux import HARSH_CONF, SLEEP, needs_tmux, private_tm
 pytestmark = needs_tmux
 ARGV = ("env", "-i", "MARK=r1.w1.1", "sleep", "300")
 HOW = {"mark": "MARK=r1.w1.1", "cwd": "/"}
+NEW = {**HOW, "label": "demo.1"}
 EVERY_THIRD = """
 n=$(($(cat $D/n 2>/dev/null || echo 0) + 1)); echo $n > $D/n
 if [ $((n % 3)) = 0 ]; then DONE echo "lost server: Broken pipe" >&2; exit 1; fi
@@ -38,9 +39,9 @@ def test_program_is_started_without_shell(server_at, tmux):
     odd = ["ssh -t h", "-t", "-l", "a;", ";", "\\;", "C-c", "`x`", "$HOME", "#{pane_id}", "ü☃\t\n", ""]
     argv = (sys.executable, "-c", "import time; time.sleep(300)", *odd)
     server = server_at()
-    first = server.new_session("s", argv, mark="none", cwd="/")
+    first = server.new_session("s", argv, mark="none", cwd="/", label="demo.1")
     second = server.split(first.window, argv, mark="none", cwd="/")
-    third = server.new_window(first.session, "w", argv, mark="none", cwd="/")
+    third = server.new_window(first.session, "w", argv, mark="none", cwd="/", label="demo.1")
 
     for pane in (first, second, third):
         until_runs(pane, sys.executable)
@@ -57,13 +58,13 @@ def test_no_server_is_an_answer(server_at):
     server.close_pane("%0", 1)
     assert server.end_if_empty()
     with pytest.raises(TmuxError) as caught:
-        server.new_window("$0", "w", ARGV, **HOW)
+        server.new_window("$0", "w", ARGV, **NEW)
     assert caught.value.kind == NO_SERVER
 
 
 def test_dead_socket_is_no_server_and_is_started_anew(server_at, tmux):
     server = server_at()
-    pane = server.new_session("s", ARGV, **HOW)
+    pane = server.new_session("s", ARGV, **NEW)
     pid = server.server_pid()
     assert pid
     os.kill(pid, signal.SIGKILL)
@@ -71,12 +72,12 @@ def test_dead_socket_is_no_server_and_is_started_anew(server_at, tmux):
 
     assert Path(tmux.socket).exists()
     assert server.find_pane(pane.id) is None
-    assert server.new_session("s", ARGV, **HOW).id == "%0"
+    assert server.new_session("s", ARGV, **NEW).id == "%0"
 
 
 def test_unknown_pane_is_an_answer(server_at):
     server = server_at()
-    pane = server.new_session("s", ARGV, **HOW)
+    pane = server.new_session("s", ARGV, **NEW)
 
     assert server.find_pane(pane.id) == pane
     assert server.find_pane("%99") is None
@@ -86,7 +87,7 @@ def test_unknown_pane_is_an_answer(server_at):
 def test_name_taken_by_hand_is_left_alone(server_at, tmux):
     theirs = tmux.session("swarm-demo")
 
-    pane = server_at().new_session("swarm-demo", ARGV, **HOW)
+    pane = server_at().new_session("swarm-demo", ARGV, **NEW)
 
     assert tmux.run("list-panes", "-s", "-t", "=swarm-demo", "-F", "#{pane_id}") == theirs
     assert pane.id != theirs
@@ -95,7 +96,7 @@ def test_name_taken_by_hand_is_left_alone(server_at, tmux):
 def test_only_the_pane_of_that_process_is_closed(server_at):
     """Pane ids begin anew in a new server: an old id may mean somebody else's pane."""
     server = server_at()
-    pane = server.new_session("s", ARGV, **HOW)
+    pane = server.new_session("s", ARGV, **NEW)
 
     server.close_pane(pane.id, pane.pid + 1)
     assert server.find_pane(pane.id) == pane
@@ -106,7 +107,6 @@ def test_only_the_pane_of_that_process_is_closed(server_at):
 def test_full_window_says_so_and_keeps_its_panes(server_at, tmux):
     window = tmux.run("display-message", "-p", "-t", tmux.session("a"), "#{window_id}")
     server = server_at()
-    server.label_window(window, "demo.1")
     made = []
     with pytest.raises(TmuxError) as caught:  # noqa: PT012 - how many fit is for tmux to say
         while True:
@@ -124,8 +124,7 @@ def test_focus_and_other_windows_stay(server_at, tmux):
     server = server_at()
     session = server.find_pane(own).session
 
-    pane = server.new_window(session, "swarm:demo", ARGV, **HOW)
-    server.label_window(pane.window, "demo.1")
+    pane = server.new_window(session, "swarm:demo", ARGV, **NEW)
     other = server.split(pane.window, ARGV, **HOW)
     server.label_pane(other.id, "builder-1")
 
@@ -150,7 +149,7 @@ def test_foreign_titles_confuse_nobody(server_at, tmux):
 def test_passing_failures_are_asked_again(server_at, tmux, tmp_path):
     """Every third call fails before anything was done: no pane is missed, none is made twice."""
     server = server_at(PATH=wrap_tmux(tmp_path / "bin", EVERY_THIRD.replace("DONE", "")))
-    pane = server.new_session("s", ARGV, **HOW)
+    pane = server.new_session("s", ARGV, **NEW)
     for number in range(5):
         mark = f"MARK=r1.w{number + 2}.1"
         server.split(pane.window, ("env", "-i", mark, *SLEEP), mark=mark, cwd="/")
@@ -164,7 +163,7 @@ def test_pane_made_though_tmux_failed_is_found(server_at, tmux, tmp_path):
     server = server_at(
         PATH=wrap_tmux(tmp_path / "bin", EVERY_THIRD.replace("DONE", '$REAL "$@" >/dev/null 2>&1;'))
     )
-    pane = server.new_session("s", ARGV, **HOW)
+    pane = server.new_session("s", ARGV, **NEW)
     for number in range(5):
         mark = f"MARK=r1.w{number + 2}.1"
         made = server.split(pane.window, ("env", "-i", mark, *SLEEP), mark=mark, cwd="/")
@@ -192,8 +191,7 @@ def test_tmux_that_is_not_there_is_named(server_at, tmp_path):
 def test_harsh_configuration_changes_nothing(server_at, tmux, isolated_home, tmp_path):
     (isolated_home / ".tmux.conf").write_text(HARSH_CONF)
     server = server_at()
-    pane = server.new_session("s", ARGV, **HOW)
-    server.label_window(pane.window, "demo.1")
+    pane = server.new_session("s", ARGV, **NEW)
     ended = server.split(pane.window, ("sh", "-c", "exit 0"), mark="none", cwd="/")
     failed = server.split(pane.window, ("sh", "-c", "echo no such thing; exit 3"), mark="none", cwd="/")
 
@@ -218,7 +216,7 @@ def test_harsh_configuration_changes_nothing(server_at, tmux, isolated_home, tmp
 
 def test_server_keeps_no_secret(server_at, tmux):
     server = server_at(ANTHROPIC_API_KEY="sk-secret", HTTPS_PROXY="http://me:word@proxy", LC_TIME="C")
-    server.new_session("s", ARGV, **HOW)
+    server.new_session("s", ARGV, **NEW)
 
     kept = tmux.run("show-environment", "-g")
     assert "sk-secret" not in kept
@@ -229,7 +227,7 @@ def test_server_keeps_no_secret(server_at, tmux):
 def test_long_folder_and_signs_in_it(server_at, tmux, tmp_path):
     deep = tmp_path / ("d" * 110) / ("ü#{x} " + "e" * 100)
     deep.mkdir(parents=True)
-    pane = server_at(LANG="").new_session("s", ARGV, mark=HOW["mark"], cwd=str(deep))
+    pane = server_at(LANG="").new_session("s", ARGV, mark=HOW["mark"], cwd=str(deep), label="demo.1")
 
     until_runs(pane, "sleep")
     assert os.readlink(f"/proc/{pane.pid}/cwd") == str(deep)
@@ -275,6 +273,6 @@ def test_two_servers_do_not_meet(tmux, server_at):
     with private_tmux() as other:
         one, two = server_at(), server_at(other.socket)
         Path(other.socket).parent.mkdir(mode=0o700)
-        pane = one.new_session("s", ARGV, **HOW)
+        pane = one.new_session("s", ARGV, **NEW)
         assert two.list_panes() == ()
-        assert two.new_session("s", ARGV, **HOW).id == pane.id
+        assert two.new_session("s", ARGV, **NEW).id == pane.id
