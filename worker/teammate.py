@@ -18,7 +18,7 @@ from swarm.core.times import format_time
 from swarm.errors import StateError, SwarmError
 from swarm.storage.dead import find_dead_lives, free_dead_claims, is_due
 from swarm.storage.mail import send
-from swarm.workspace.leftovers import end_leftovers
+from swarm.workspace.leftovers import end_leftovers, end_marked
 from worker.claim import ClaimLostError, HeldClaim, Outcome
 from worker.engine import Session
 from worker.hold import Hold
@@ -53,7 +53,10 @@ class Teammate:
         self._unsettled: HeldClaim | None = None
 
     async def run(self) -> str:
-        """Live until asked to stop; return why it ended. Raises only when it is cancelled."""
+        """Live until asked to stop; return why it ended. Raises only when it is cancelled.
+
+        What its commands left running ends with it.
+        """
         self._presence.ready()
         beating = asyncio.create_task(self._presence.beat())
         ended = FAILED
@@ -67,7 +70,12 @@ class Teammate:
         finally:
             beating.cancel()
             self._presence.stopped(ended)
+        await asyncio.to_thread(end_marked, self._bench.agent.run_id, wait=self._kill_wait)
         return ended
+
+    @property
+    def _kill_wait(self) -> float:
+        return self._team.settings.bash_kill_wait_seconds
 
     async def _live(self) -> str:
         while not self._stop.is_set():
@@ -101,7 +109,7 @@ class Teammate:
 
     async def _free_dead(self) -> bool:
         """Free what dead teammates left, and tell whether there was any. Looks about once a second."""
-        end_tools = partial(end_leftovers, wait=self._team.settings.bash_kill_wait_seconds)
+        end_tools = partial(end_leftovers, wait=self._kill_wait)
         try:
             if not is_due(self._team) or not find_dead_lives(self._team, self._name):
                 return False

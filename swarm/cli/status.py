@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from swarm.cli import crew
 from swarm.cli.board import Board, style, symbol
-from swarm.cli.presence import agent_object, look
+from swarm.cli.presence import Present, agent_object, look
 from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, actor, the_team
 from swarm.core.roster import Roster
@@ -39,6 +39,8 @@ def status(args: Mapping[str, Any], io: Io) -> int:
         io.print(line)
     for number, line in enumerate(crew.rows(agents, subjects, team.clock.now(), io)):
         io.print(line if number else f"\n{line}")
+    for number, line in enumerate(_advice(team, agents, board)):
+        io.print(line if number else f"\n{line}")
     return 0
 
 
@@ -64,6 +66,20 @@ def _progress(board: Board, io: Io) -> Iterator[str]:
             sign = symbol(state, unicode=io.unicode)
             parts.append(paint(f"{sign} {number} {state}", style(state), enabled=io.color))
     yield f"{count(total, 'task')}: {'  '.join(parts)}"
+
+
+def _advice(team: Team, agents: Sequence[Present], board: Board) -> Iterator[str]:
+    """Yield the command that helps where something has come to a stand."""
+    states = {
+        state: [one.member.name for one in agents if one.state == state] for state in ("dead", "paused")
+    }
+    unfinished = any(not shown.task.finished for shown in board.tasks)
+    if leader_state(team) == "gone" and unfinished:
+        yield f"swarm resume {team.name} takes the run up again"
+    elif states["dead"]:
+        yield f"swarm restart {states['dead'][0]} starts it anew"
+    if states["paused"]:
+        yield f"swarm continue {states['paused'][0]} lets it go on"
 
 
 def _questions(asked: int, io: Io) -> Iterator[str]:

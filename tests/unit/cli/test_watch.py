@@ -95,6 +95,22 @@ def test_status_says_why(demo: Swarm, team: Team, facts: dict[str, Any], does: s
     assert " ".join(does.split()) in " ".join(line.split())
 
 
+def test_status_says_what_helps(demo: Swarm, team: Team) -> None:
+    add(demo, "first")
+    team.agents.save(a_record("w1", pid=GONE_PID))
+    team.agents.save(a_record("w2", "paused"))
+    assert demo("status").lines[-2:] == [
+        "swarm restart w1 starts it anew",
+        "swarm continue w2 lets it go on",
+    ]
+    team.agents.save(a_record("team-lead", pid=GONE_PID))
+    assert demo("status").lines[-2] == "swarm resume demo takes the run up again"
+    team.agents.save(a_record("w1"))
+    team.agents.save(a_record("w2"))
+    team.agents.save(a_record("team-lead"))
+    assert demo("status").lines[-1].startswith("  w2 ")
+
+
 def test_status_does_not_wait_to_hear_from_one_who_has_stopped(demo: Swarm, team: Team) -> None:
     team.agents.save(a_record("w1", "stopped", reason="asked", silent=3600))
 
