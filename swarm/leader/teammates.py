@@ -72,8 +72,14 @@ class Teammates:
     # Those that die
 
     async def look_after(self) -> None:
-        """Free what dead agents held and start them anew, for as often as the settings allow."""
+        """Free what dead agents held and start them anew, for as often as the settings allow.
+
+        Who was started beside the run, by a person, belongs to it from then on.
+        """
         with suppress(StateError):  # files that cannot be used now: the next look may do better
+            for member in self._team.roster.load().members:
+                if member.name not in (LEADER, *self._watched):
+                    self._welcome(member)
             for name in [name for name in self._watched if not self._backend.is_alive(name)]:
                 await self._take_over(name)
             for name in [name for name, due in self._ready_by.items() if time.monotonic() > due]:
@@ -83,13 +89,28 @@ class Teammates:
             if is_due(self._team) and find_dead_lives(self._team, LEADER):
                 await asyncio.to_thread(free_dead_claims, self._team, self._end_tools, LEADER)
 
+    def _welcome(self, member: Member) -> None:
+        """Take over a life of this member that somebody else has begun."""
+        record = self._team.agents.load(member.name)
+        if record is None or record.run_id in self._lives or not self._backend.adopt(record):
+            return
+        like = self._specs.get(member.name, next(iter(self._specs.values())))
+        self._specs[member.name] = like.replace(
+            name=member.name,
+            role=member.role,
+            run_id=record.run_id,
+            model=member.model or like.model,
+            color=member.color,
+            permission_mode=member.permission_mode or like.permission_mode,
+            backend=record.backend,
+        )
+        self._lives.append(record.run_id)
+        self._restarts.setdefault(member.name, 0)
+        self._watched.append(member.name)
+
     async def _take_over(self, name: str) -> None:
         """Do what the end of a teammate asks for; that one of ours is dead the backend knows first."""
         spec, record = self._specs[name], self._team.agents.load(name)
-        if record is not None and record.run_id != spec.run_id and self._backend.adopt(record):
-            self._specs[name] = spec.replace(run_id=record.run_id)  # somebody has restarted it
-            self._lives.append(record.run_id)
-            return
         await self._free(spec, record)
         died = self._died(spec, record)
         if died is None and time.monotonic() < self._undecided.setdefault(name, self._in_a_while()):

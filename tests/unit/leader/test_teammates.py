@@ -13,6 +13,7 @@ from swarm.core.identity import LEADER, make_run_id
 from swarm.core.spawn import TeammateSpec
 from swarm.core.task import NewTask, Task
 from swarm.errors import BackendError
+from swarm.leader.records import roster_member, starting_record
 from swarm.leader.teammates import Teammates
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
@@ -214,10 +215,27 @@ async def test_a_life_that_somebody_else_has_begun_is_taken_over(team, puppets, 
     puppets.alive.clear()
 
     await teammates.look_after()
+    await teammates.look_after()
     assert (lives(puppets), puppets.alive) == (["1"], ["w1"])
 
     await teammates.stop(lambda: False)
     assert puppets.alive == []
+
+
+async def test_who_is_started_beside_the_run_belongs_to_it(team, puppets, teammates, spec):
+    """`swarm spawn` beside a run: it is watched, lives again when it dies, and is stopped at the end."""
+    newcomer = spec.replace(name="w2", run_id=spec.run_id.replace("w1", "w2"))
+    team.roster.add_member(roster_member("demo", newcomer, 0.0))
+    await teammates.look_after()
+    team.agents.save(starting_record(newcomer, 0.0).replace(state="idle", pid=1, start_ticks=1))
+    await teammates.look_after()
+    assert puppets.alive == ["w1", "w2"]
+
+    puppets.alive.remove("w2")
+    await teammates.look_after()
+
+    assert puppets.started[1:] == [newcomer.run_id.removesuffix(".1") + ".2"]
+    assert puppets.alive == ["w1", "w2"]
 
 
 async def test_a_fault_of_our_own_process_is_not_tried_again(team, puppets, spec):
