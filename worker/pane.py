@@ -17,12 +17,13 @@ from swarm.storage.team import Team
 
 _LOOK_SECONDS = 0.25
 _STDOUT = 1
+_WAITING_MAX = 64 * 1024
 
 
 class PaneView:
     """Follows the agent's own transcript and record, from where they are when it begins.
 
-    A terminal that takes nothing, because somebody has pressed Ctrl-S in it, costs lines and never waits.
+    A terminal that takes nothing, because somebody has pressed Ctrl-S in it, costs lines; nobody waits.
     """
 
     def __init__(self, team: Team, spec: TeammateSpec) -> None:
@@ -32,9 +33,10 @@ class PaneView:
         self._path = team.layout.transcript(spec.name)
         self._position = os.path.getsize(self._path) if os.path.exists(self._path) else 0
         self._told: tuple[str | None, ...] = ()
+        self._waiting = bytearray()
 
     async def follow(self) -> None:
-        """Print what comes until cancelled."""
+        """Print what comes until cancelled; a last look then tells the end."""
         spec = self._spec
         self._print(
             paint(
@@ -50,6 +52,7 @@ class PaneView:
         with suppress(SwarmError):  # files that cannot be read now are read at the next look
             for line in (*self._new_lines(), *self._new_state()):
                 self._print(line)
+        self._write()
 
     def _new_lines(self) -> Iterator[str]:
         for offset, raw in read_lines(self._path, self._position):
@@ -67,9 +70,15 @@ class PaneView:
                 yield paint(f"{_clock(record.since)}  -- {_said(record)}", "blue", enabled=True)
 
     def _print(self, line: str) -> None:
+        if len(self._waiting) < _WAITING_MAX:
+            self._waiting += f"{line}\n".encode()
+
+    def _write(self) -> None:
+        """Write as much as the terminal takes now; the rest waits for the next look."""
         with suppress(OSError):
             os.set_blocking(_STDOUT, False)
-            os.write(_STDOUT, f"{line}\n".encode())
+            while self._waiting:
+                del self._waiting[: os.write(_STDOUT, self._waiting)]
 
 
 def _said(record: AgentRecord) -> str:

@@ -84,17 +84,36 @@ async def test_another_life_of_the_name_is_not_shown(team, capfd) -> None:
     assert shown(capfd) == []
 
 
-async def test_a_terminal_that_takes_nothing_makes_nobody_wait(team, capfd, monkeypatch) -> None:
+async def test_a_terminal_that_is_slow_gets_it_all_and_makes_nobody_wait(team, monkeypatch) -> None:
+    """A pipe takes 64 KiB as long as nobody reads, a terminal less."""
+    read, write = os.pipe()
+    monkeypatch.setattr("worker.pane._STDOUT", write)
+    view = PaneView(team.team, team.spec("w1"))
+    for _ in range(700):
+        view._print("x" * 99)
+        view.look()
+    os.set_blocking(read, False)
+    seen = os.read(read, 1 << 20)
+    view.look()
+    seen += os.read(read, 1 << 20)
+
+    assert seen == (b"x" * 99 + b"\n") * 700
+    os.close(read)
+    os.close(write)
+
+
+async def test_a_terminal_that_takes_nothing_costs_lines_and_no_memory(team, monkeypatch) -> None:
     """Ctrl-S in a pane stops the output of whatever runs there."""
     read, write = os.pipe()
     monkeypatch.setattr("worker.pane._STDOUT", write)
     view = PaneView(team.team, team.spec("w1"))
-    async with asyncio.timeout(5):
-        for number in range(2000):
-            Presence(team.team, team.spec("w1")).ready() if number == 0 else None
-            view._print("x" * 100)
+    for _ in range(5000):
+        view._print("x" * 99)
+        view.look()
+
+    assert len(view._waiting) < 70_000
     os.close(read)
-    view._print("nobody is there")
+    view.look()
     os.close(write)
 
 
