@@ -79,6 +79,10 @@ def _go(loaded: LoadedTeamFile, options: RunOptions, io: Io) -> int:
     team = prepare(loaded, options, io.settings)
     io.note(f"Team {team.name} in {team.layout.team_dir}")
     io.note(f"Backend {options.backend}: {options.backend_reason}")
+    if options.backend == "tmux":
+        from swarm.backends.tmux import where_panes_come
+
+        io.note(where_panes_come(team, options.environ))
     if not GitWorkspace(loaded.workspace).is_repository():
         why = "is no git repository" if shutil.which("git") else "is used without git, which is not installed"
         io.note(f"The workspace {why}: nothing will be committed")
