@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from swarm.backends.port import Backend
 from swarm.storage.team import Team
@@ -29,3 +31,23 @@ def make_backend(name: str, team: Team, environ: Mapping[str, str]) -> Backend:
     from worker.main import run_teammate
 
     return InProcessBackend(run_teammate, limit=team.settings.in_process_teammates_max)
+
+
+def find_backend_of(team: Team, name: str, environ: Mapping[str, str]) -> Backend | None:
+    """Return a backend that has taken over this living teammate; None where it has no process of its own."""
+    record = team.agents.load(name)
+    if record is None or record.backend == "in-process":
+        return None
+    backend = make_backend(record.backend, team, environ)
+    return backend if backend.adopt(record) else None
+
+
+@contextmanager
+def cleaned_up(team: Team, names: Iterable[str], environ: Mapping[str, str]) -> Iterator[None]:
+    """Close the panes of those teammates that live when this begins, and have ended when it is over."""
+    backends = [found for name in names if (found := find_backend_of(team, name, environ)) is not None]
+    try:
+        yield
+    finally:
+        for backend in backends:
+            asyncio.run(backend.cleanup())

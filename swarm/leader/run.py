@@ -16,6 +16,7 @@ from swarm.core.identity import LEADER, color_for, make_run_id
 from swarm.core.spawn import TeammateSpec
 from swarm.core.times import format_time
 from swarm.errors import BackendError
+from swarm.leader.earlier import Earlier
 from swarm.leader.evidence import denied_requests, used_tokens
 from swarm.leader.options import RunOptions
 from swarm.leader.outcome import RunResult, decide_outcome
@@ -48,15 +49,19 @@ class Run:
         options: RunOptions,
         settings: Settings,
         backend: Backend,
+        earlier: Earlier | None = None,
     ) -> None:
         self.team = team
-        self.run = new_run()
+        self.run = earlier.run if earlier else new_run()
+        self._earlier = earlier
         self._loaded = loaded
         self._options = options
         self._settings = settings
         self._backend = backend
-        self._leader_run_id = make_run_id(self.run, LEADER, 1)
+        self._leader_run_id = earlier.leader_run_id if earlier else make_run_id(self.run, LEADER, 1)
         specs = [self._spec(position, member) for position, member in enumerate(members(loaded.team))]
+        if earlier:
+            specs = [earlier.spec_of(spec) for spec in specs]
         self._teammates = Teammates(team, backend, specs)
         self._started = time.monotonic()
         self._interrupts = 0
@@ -89,8 +94,10 @@ class Run:
 
     async def _start(self) -> None:
         """Start all teammates; who was asked to stop before it was ready may not come up."""
+        if self._earlier and all_finished(self.team.tasks(LEADER).table()):
+            return
         try:
-            await self._teammates.start()
+            await self._teammates.start(self._earlier.living if self._earlier else ())
         except BackendError:
             if not self._interrupts:
                 raise

@@ -11,6 +11,7 @@ from swarm.backends.last_words import last_words
 from swarm.backends.port import Backend
 from swarm.core.spawn import TeammateSpec
 from swarm.errors import BackendError, SwarmError
+from swarm.leader.orders import drop_orders
 from swarm.leader.records import roster_member, starting_record
 from swarm.storage.team import Team
 
@@ -24,6 +25,7 @@ async def start_teammates(team: Team, backend: Backend, specs: Sequence[Teammate
     why. Those that have come up by then stay.
     """
     begun: list[TeammateSpec] = []
+    members = team.roster.load().names()
     try:
         for spec in specs:
             await begin(team, backend, spec)
@@ -33,20 +35,27 @@ async def start_teammates(team: Team, backend: Backend, specs: Sequence[Teammate
     except BaseException:
         for spec in begun:
             if is_starting(team, spec) or has_failed(team, spec):
-                await undo(team, backend, spec)
+                await undo(team, backend, spec, restarted=spec.name in members)
         raise
 
 
 async def begin(team: Team, backend: Backend, spec: TeammateSpec) -> None:
     """Write down that this teammate starts, and start it; undone when that fails.
 
-    One that is on the roster had a life before: it is restarted.
+    One that is on the roster had a life before: it is restarted, without the orders that were for that life.
     """
     entry = roster_member(team.name, spec, team.clock.now())
     restarted = team.roster.load().find(spec.name) is not None
     if restarted:
-        pane = entry.tmux_pane_id
-        team.roster.update_member(spec.name, backend_type=spec.backend, tmux_pane_id=pane, model=spec.model)
+        drop_orders(team, spec.name)
+        team.roster.update_member(
+            spec.name,
+            backend_type=spec.backend,
+            tmux_pane_id=entry.tmux_pane_id,
+            model=spec.model,
+            permission_mode=spec.permission_mode,
+            role=spec.role,
+        )
     else:
         team.roster.add_member(entry)
     try:
@@ -80,11 +89,11 @@ def has_failed(team: Team, spec: TeammateSpec) -> bool:
     return record is not None and (record.run_id, record.reason) == (spec.run_id, "failed")
 
 
-async def undo(team: Team, backend: Backend, spec: TeammateSpec) -> None:
-    """End a start that was not confirmed: process, spawn file and place on the roster."""
+async def undo(team: Team, backend: Backend, spec: TeammateSpec, *, restarted: bool) -> None:
+    """End a start that was not confirmed: process, spawn file, and its place on the roster if it is new."""
     with suppress(SwarmError):
         await backend.kill(timeout=team.settings.stop_timeout_seconds, names=[spec.name])
-    _write_off(team, spec, restarted=False)
+    _write_off(team, spec, restarted=restarted)
 
 
 def _write_off(team: Team, spec: TeammateSpec, *, restarted: bool) -> None:

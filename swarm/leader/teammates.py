@@ -15,6 +15,7 @@ from swarm.core.identity import LEADER, make_run_id, parse_run_id
 from swarm.core.roster import Member
 from swarm.core.spawn import TeammateSpec
 from swarm.errors import StateError, SwarmError
+from swarm.leader.ending import end_agents
 from swarm.leader.spawning import begin, is_starting, start_teammates
 from swarm.storage.dead import DeadLife, find_dead_lives, free_claims_of, free_dead_claims, is_due
 from swarm.storage.processes import liveness
@@ -40,11 +41,18 @@ class Teammates:
         self._undecided: dict[str, float] = {}
         self._ready_by: dict[str, float] = {}
 
-    async def start(self) -> None:
-        """Start all and wait until each is ready; a BackendError names the one that does not come up."""
-        specs = [*self._specs.values()]
-        self._lives += [spec.run_id for spec in specs]
-        self._watched += self._specs
+    async def start(self, living: Sequence[AgentRecord] = ()) -> None:
+        """Start all but the `living` and wait until each is ready; a BackendError names one that is not.
+
+        The living are taken over where that can be; else they are left as somebody else's.
+        """
+        here = {record.name for record in living}
+        self._watched += [
+            record.name for record in living if record.name in self._specs and self._backend.adopt(record)
+        ]
+        specs = [spec for spec in self._specs.values() if spec.name not in here]
+        self._lives += [spec.run_id for spec in self._specs.values()]
+        self._watched += [spec.name for spec in specs]
         await start_teammates(self._team, self._backend, specs)
 
     def hint(self) -> None:
@@ -191,6 +199,7 @@ class Teammates:
                 await self._backend.kill(timeout=self._kill_wait)
             await asyncio.wait([stopping], timeout=_LOOK_SECONDS)
         late = stopping.result()
+        await self._stop_others()
         await asyncio.to_thread(self._end_leftovers)
         with suppress(StateError):
             for name in self._watched:
@@ -199,6 +208,17 @@ class Teammates:
                 if why and not freed:
                     self._team.events.emit("agent_died", name, run_id=self._specs[name].run_id, reason=why)
         await self._backend.cleanup()
+
+    async def _stop_others(self) -> None:
+        """End those that somebody else has started: without its leader a team does not go on."""
+        for name in [member.name for member in self.alive() if not self._backend.is_alive(member.name)]:
+            try:
+                await asyncio.to_thread(
+                    end_agents, self._team, [name], by=LEADER, timeout=self._kill_wait, force=False
+                )
+            except SwarmError as error:  # on another host, for instance: it finds its leader gone
+                facts = {"swarm_agent": name, "swarm_error": str(error)}
+                logger.warning("teammate not ended", extra=facts)
 
     def _end_leftovers(self) -> None:
         for run_id in self._lives:
