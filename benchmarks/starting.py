@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from pathlib import Path
 from benchmarks.measuring import FULL, Effort, Row, interleaved
 from swarm.backends.port import Backend
 from swarm.backends.process import ProcessBackend
+from swarm.backends.tmux import tmux_backend
 from swarm.core.identity import make_run_id
 from swarm.core.spawn import TeammateSpec
 from swarm.leader.spawning import start_teammates
@@ -23,7 +25,18 @@ from swarm.storage.team import Team
 from tests.support.worker_process import make_quick_team
 
 _ROUNDS = 21
-_BACKENDS: Mapping[str, Callable[[Team], Backend]] = {"process": ProcessBackend}
+
+
+def _in_tmux(team: Team) -> Backend:
+    """Return a backend whose panes are on a server of this benchmark's own."""
+    environ = {name: value for name, value in os.environ.items() if name != "TMUX"}
+    return tmux_backend(team, {**environ, "TMUX_TMPDIR": str(Path(team.root).parent)})
+
+
+_BACKENDS: Mapping[str, Callable[[Team], Backend]] = {
+    "process": ProcessBackend,
+    **({"tmux": _in_tmux} if shutil.which("tmux") else {}),
+}
 _MEGABYTE = 1024.0
 _LIMIT_MB = 30.0
 
@@ -46,6 +59,8 @@ def rows(effort: Effort = FULL) -> list[Row]:
             Row(f"MB of a ready worker, {name}", one.megabytes / 1e3, "30 MB", _LIMIT_MB / 1e3)
             for name, one in starters.items()
         ]
+        for one in starters.values():
+            one.end()
         team.close()
     return found
 
@@ -79,6 +94,9 @@ class _Starter:
 
     def stop(self) -> None:
         asyncio.run(self._backend.stop(timeout=10))
+
+    def end(self) -> None:
+        asyncio.run(self._backend.cleanup())
 
 
 def _resident(pid: int) -> float:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from types import FrameType
+from typing import Any
 
 from swarm.core.spawn import TeammateSpec
 from swarm.errors import ConfigError, SwarmError
@@ -97,11 +98,28 @@ def _live(arrival: Arrival, order: StopOrder) -> str:
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
         order.tell(lambda: loop.call_soon_threadsafe(stop.set))
         try:
-            return await live(arrival, stop)
+            return await _shown(arrival, live(arrival, stop))
         finally:
             order.tell(_nothing_more)
 
     return asyncio.run(until_stopped())
+
+
+async def _shown(arrival: Arrival, living: Coroutine[Any, Any, str]) -> str:
+    """Live, and in a pane show it."""
+    import asyncio
+
+    if arrival.spec.backend not in _IN_A_PANE:
+        return await living
+    from worker.pane import PaneView
+
+    view = PaneView(arrival.team, arrival.spec)
+    following = asyncio.get_running_loop().create_task(view.follow())
+    try:
+        return await living
+    finally:
+        following.cancel()
+        view.look()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,6 +25,12 @@ def tmux_backend(team: Team, environ: Mapping[str, str]) -> PaneBackend:
     return PaneBackend(team, TmuxTerminal(team.name, team.root, environ, timeout=timeout))
 
 
+def where_panes_come(team: Team, environ: Mapping[str, str]) -> str:
+    """Return in one line where a person will see the teammates of a leader with this environment."""
+    terminal = TmuxTerminal(team.name, team.root, environ, timeout=team.settings.terminal_timeout_seconds)
+    return terminal.describe()
+
+
 class TmuxTerminal:
     """Makes windows of its own, named after the team and tiled; other windows and the focus stay."""
 
@@ -35,6 +42,15 @@ class TmuxTerminal:
         self._timeout = timeout
         self._own_socket = own_socket(team, root, environ)
         self._label = f"{team}.{hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:8]}"
+
+    def describe(self) -> str:
+        """Return in one line where its panes come."""
+        if own_pane(self._environ, self._server) is not None:
+            return f"The panes are in the window swarm:{self._team} of this tmux session"
+        stale = "TMUX names no pane that is there; " if self._environ.get("TMUX") else ""
+        return (
+            f"{stale}The panes are on a server of their own: tmux -S {shlex.quote(self._own_socket)} attach"
+        )
 
     def open(self, agent: str, argv: Sequence[str], *, mark: str, cwd: str) -> tuple[dict[str, str], int]:
         """Run a program in a new pane; see `Terminal.open`."""

@@ -92,6 +92,10 @@ def drive(
     """Lead this team until nothing is left to do, and say how it ended."""
     io.note(f"Team {team.name} in {team.layout.team_dir}")
     io.note(f"Backend {options.backend}: {options.backend_reason}")
+    if options.backend == "tmux":
+        from swarm.backends.tmux import where_panes_come
+
+        io.note(where_panes_come(team, options.environ))
     if not GitWorkspace(loaded.workspace).is_repository():
         why = "is no git repository" if shutil.which("git") else "is used without git, which is not installed"
         io.note(f"The workspace {why}: nothing will be committed")

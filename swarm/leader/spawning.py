@@ -63,9 +63,18 @@ async def begin(team: Team, backend: Backend, spec: TeammateSpec) -> None:
         kind = "agent_restarted" if restarted else "agent_spawned"
         team.events.emit(kind, spec.name, run_id=spec.run_id, backend=spec.backend, model=spec.model)
         await backend.spawn(spec)
+        _name_pane(team, spec)
     except BaseException:
         _write_off(team, spec, restarted=restarted)
         raise
+
+
+def _name_pane(team: Team, spec: TeammateSpec) -> None:
+    """Tell other readers of the roster in which pane of tmux it is, if it is in one."""
+    record = team.agents.load(spec.name)
+    pane = record.handle.get("pane") if record is not None and record.run_id == spec.run_id else None
+    if isinstance(pane, str):
+        team.roster.update_member(spec.name, tmux_pane_id=pane)
 
 
 def is_starting(team: Team, spec: TeammateSpec) -> bool:

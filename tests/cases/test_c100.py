@@ -61,3 +61,6 @@ def test_what_was_asked_for_is_taken(
         assert record.backend == taken
         if taken == "tmux":
             assert (record.handle["socket"] == tmux.socket) is inside
+        roster = json.loads((shell.root / "teams/t1/config.json").read_text())
+        (member,) = (member for member in roster["members"] if member["name"] == "w1")
+        assert (member["backendType"], member["tmuxPaneId"]) == (taken, record.handle.get("pane", taken))

@@ -70,7 +70,7 @@ async def test_stop_kills_and_names_who_does_not_hear(bed: Bed) -> None:
     """A deadline is a deadline."""
     await bed.start(DEAF, "w2")
 
-    late = await bed.backend.stop(timeout=5)
+    late = await bed.backend.stop(timeout=5)  # on a busy machine one that obeys takes its time, too
 
     assert late == (DEAF,)
     assert bed.backend.list_alive() == ()
