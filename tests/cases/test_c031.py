@@ -80,6 +80,11 @@ class Lead:
         texts = [path.read_text() for path in (self.shell.root / "teams/t1/transcripts").glob("*.jsonl")]
         return sum(text.count('"type": "assistant"') + text.count('"type":"assistant"') for text in texts)
 
+    def is_missed(self) -> bool:
+        """Whether both teammates know that it is gone; they look once a second."""
+        logs = [self.shell.root / f"teams/t1/logs/{name}.log" for name in ("w1", "w2")]
+        return all("leader is gone" in log.read_text() for log in logs)
+
     def tasks(self) -> list[str]:
         return [status_of(self.shell, task)["status"] for task in ("1", "2")]
 
@@ -118,6 +123,7 @@ def test_who_outlives_a_killed_lead_asks_no_model_and_ends(shell: Shell, backend
         lead.process.kill()
         lead.process.wait()
         assert processes_of_run(lead.run)
+        wait_until(lead.is_missed, timeout=LIMIT_SECONDS, what="it has been noticed")
         (shell.cwd / "ws/go").touch()
         wait_until(lambda: not processes_of_run(lead.run), timeout=LIMIT_SECONDS, what="all have ended")
 

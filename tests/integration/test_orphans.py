@@ -79,6 +79,11 @@ def turns(team: LiveTeam) -> int:
     return sum(line["type"] == "assistant" for line in team.lines("w1"))
 
 
+def is_missed(team: LiveTeam) -> bool:
+    """Whether the teammate knows that its leader is gone; it looks once a second."""
+    return "leader is gone" in Path(team.team.layout.log("w1")).read_text()
+
+
 def busy(team: LiveTeam, leaders: list[StandIn], **changes: Any) -> OwnProcess:
     worker = OwnProcess(team, "w1", leader_run_id=leaders[0].run_id, **changes)
     wait_until((team.workspace / "began").exists, timeout=15, what="it works")
@@ -88,6 +93,7 @@ def busy(team: LiveTeam, leaders: list[StandIn], **changes: Any) -> OwnProcess:
 def test_without_a_leader_the_command_ends_and_then_the_life(team: LiveTeam, leaders: list[StandIn]) -> None:
     with busy(team, leaders, time_scale=0.05) as worker:
         leaders[0].kill()
+        wait_until(lambda: is_missed(team), timeout=15, what="it has been noticed")
         (team.workspace / "go").touch()
         wait_until(lambda: record(team).state == "waiting", timeout=15, what="it has noticed")
         found = record(team)
@@ -119,6 +125,7 @@ def test_a_command_that_outlasts_the_grace_time_is_ended(team: LiveTeam, leaders
 def test_a_leader_that_comes_back_in_time_is_worked_for(team: LiveTeam, leaders: list[StandIn]) -> None:
     with busy(team, leaders, time_scale=0.1) as worker:
         leaders[0].kill()
+        wait_until(lambda: is_missed(team), timeout=15, what="it has been noticed")
         (team.workspace / "go").touch()
         wait_until(lambda: record(team).state == "waiting", timeout=15, what="it has noticed")
         leaders.append(StandIn(team, life=2))
