@@ -74,8 +74,9 @@ cov: setup ## branch coverage, also of child processes: 90 % of all, 100 % of sw
 bench: setup ## run the benchmarks
 	@$(BIN)/python -m benchmarks
 
-picture: setup ## record the demo anew for the README
+picture: setup ## record the demo anew for the README and the docs
 	@$(BIN)/python docs/record_demo.py docs/pictures/demo.svg
+	@$(BIN)/python docs/record_panes.py docs/pictures/panes.svg
 
 changelog: $(STAMP) ## show what the fragments in docs/changes say about the next release
 	@$(BIN)/towncrier build --draft --version "$$($(BIN)/python -c 'import swarm; print(swarm.__version__)')"

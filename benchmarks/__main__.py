@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 
-from benchmarks import claims, growth, permissions, verbs, waking
+from benchmarks import claims, growth, permissions, starting, verbs, waking
 from benchmarks.measuring import FULL, QUICK, Effort, Row, render
 
 _ALL: Mapping[str, Callable[[Effort], list[Row]]] = {
     "claims": claims.rows,
     "growth": growth.rows,
     "permissions": permissions.rows,
+    "starting": starting.rows,
     "verbs": verbs.rows,
     "waking": lambda _effort: waking.rows(),
 }
-_QUICK = ("claims", "growth", "permissions", "verbs")
+_QUICK = ("claims", "growth", "permissions", "starting", "verbs")
 
 
 def main() -> None:

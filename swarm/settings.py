@@ -36,8 +36,10 @@ class Settings(Value):
     idle_sweep_seconds: float = 60.0
     idle_pause_seconds: float = 0.01  # between two looks, however much happens meanwhile
     stop_timeout_seconds: float = 10.0
+    order_wait_seconds: float = 5.0  # how long a command waits to see an order taken
     orphan_grace_seconds: float = 60.0
     in_process_teammates_max: int = 8
+    terminal_timeout_seconds: float = 60.0  # for one call of tmux or iTerm2 on a machine that is very busy
 
     # Tasks
     verify_timeout_seconds: float = 600.0
@@ -45,6 +47,7 @@ class Settings(Value):
     commit_timeout_seconds: float = 600.0  # the repository's hooks run in it
     attempts_max: int = 3
     crashes_max: int = 5
+    restarts_max: int = 3  # new lives that a leader gives to one teammate that keeps dying
     verify_output_chars: int = 4_000
 
     # Permission

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,8 +47,19 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("homes")
 
 
+@pytest.fixture(scope="session")
+def _tmux_folder() -> Iterator[str]:
+    """Where a tmux server that swarm starts has its socket: its path must be short. None is left behind."""
+    folder = tempfile.mkdtemp(prefix="swtmux-", dir="/tmp")
+    yield folder
+    left = [str(path) for path in Path(folder).rglob("*") if path.is_socket()]
+    for socket in left:
+        subprocess.run(["tmux", "-S", socket, "kill-server"], check=False, capture_output=True, timeout=15)
+    shutil.rmtree(folder)
+
+
 @pytest.fixture(autouse=True)
-def isolated_home(_homes: Path) -> Iterator[Path]:
+def isolated_home(_homes: Path, _tmux_folder: str) -> Iterator[Path]:
     """An empty HOME, which also holds the teams: CLAUDE_CONFIG_DIR is `.claude` in it."""
     home = Path(tempfile.mkdtemp(dir=_homes))  # mktemp would list all earlier homes first
     with pytest.MonkeyPatch.context() as patch:
@@ -56,4 +69,5 @@ def isolated_home(_homes: Path) -> Iterator[Path]:
         patch.setenv("HOME", str(home))
         patch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
         patch.setenv("SWARM_TIME_SCALE", scale)
+        patch.setenv("TMUX_TMPDIR", _tmux_folder)
         yield home

@@ -10,6 +10,7 @@ from contextlib import aclosing
 from worker.claim import HeldClaim
 from worker.context.opening import opening
 from worker.context.system import system_prompt
+from worker.hold import Hold
 from worker.loop.abort import Aborted, unless_aborted
 from worker.loop.query import AssistantTurn, LoopDeps, LoopEnded, run_loop
 from worker.loop.reasons import COMPLETED, Terminal
@@ -47,11 +48,14 @@ from worker.workbench import Workbench
 class Conversation:
     """One agent's talk with its model about one task. A round is what happens until the loop ends."""
 
-    def __init__(self, bench: Workbench, claim: HeldClaim, stop: asyncio.Event, session: str) -> None:
+    def __init__(
+        self, bench: Workbench, claim: HeldClaim, stop: asyncio.Event, session: str, hold: Hold | None = None
+    ) -> None:
         self._bench = bench
         self._claim = claim
         self._task = claim.task
         self._stop = stop
+        self._hold = hold
         team, agent = bench.team, bench.agent
         path = team.layout.transcript(agent.name)
         self._earlier = read_transcript(path)
@@ -169,8 +173,15 @@ class Conversation:
         )
 
     async def _gather(self) -> Sequence[Block]:
-        """Return the mail for the next request. Between two turns is also where a lost claim is noticed."""
+        """Return the mail for the next request. Between two turns is also where a lost claim is noticed.
+
+        Waits as long as the agent is held.
+        """
+        if self._hold is not None:
+            await self._hold.passed(self._stop)
         self._claim.check()
+        if self._stop.is_set():
+            return ()
         carried, self._carried = self._carried, []
         return [*carried, *self._mail.take(self.transcript)]
 

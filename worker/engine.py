@@ -25,6 +25,7 @@ from swarm.workspace.locks import held
 from worker.claim import RELEASED, ClaimLostError, HeldClaim, Outcome
 from worker.commit import CommitRefusal, Ground, Work, commit_work
 from worker.conversation import Conversation
+from worker.hold import Hold
 from worker.loop.abort import Aborted, unless_aborted
 from worker.loop.reasons import ABORTED, MAX_TURNS, MODEL_ERROR, Terminal
 from worker.messages import Message, final_text
@@ -48,14 +49,20 @@ FAULT = "fault"
 
 
 class Session:
-    """Plays one attempt. `stop` ends it early; then the task is given back and every call has a result."""
+    """Plays one attempt. `stop` ends it early; then the task is given back and every call has a result.
 
-    def __init__(self, bench: Workbench, claim: HeldClaim, stop: asyncio.Event) -> None:
+    While `hold` holds the agent its model is not asked.
+    """
+
+    def __init__(
+        self, bench: Workbench, claim: HeldClaim, stop: asyncio.Event, hold: Hold | None = None
+    ) -> None:
         self.id = new_short_id()
         self._bench = bench
         self._claim = claim
         self._task = claim.task
         self._stop = stop
+        self._hold = hold
         self._opened: Conversation | None = None
         self._returns = 0
         self._last_setback: Setback | None = None
@@ -64,7 +71,7 @@ class Session:
     @property
     def _talk(self) -> Conversation:
         if self._opened is None:
-            self._opened = Conversation(self._bench, self._claim, self._stop, self.id)
+            self._opened = Conversation(self._bench, self._claim, self._stop, self.id, self._hold)
         return self._opened
 
     async def run(self) -> Outcome | None:

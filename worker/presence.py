@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 from typing import Any
@@ -28,12 +27,20 @@ class Presence:
         self._team = team
         self._spec = spec
         self._state: dict[str, Any] = {}
+        self._before: dict[str, Any] | None = None
         self._identity: dict[str, Any] = {"run_id": spec.run_id}
         self._has_record = False
+        self._is_ready = False
         self._of = self._find_team()
 
     def ready(self) -> None:
-        """Say who this life is and that it is there. The spawner's record is kept where it says more."""
+        """Say who this life is and that it is there. The spawner's record is kept where it says more.
+
+        Said once: repeats do nothing.
+        """
+        if self._is_ready:
+            return
+        self._is_ready = True
         self._set("idle", reason="no_task")
         self._identity = {
             "run_id": self._spec.run_id,
@@ -48,6 +55,11 @@ class Presence:
         self._has_record = False
         self._write()
         self._emit("agent_ready", backend=self._spec.backend)
+
+    @property
+    def watches_leader(self) -> bool:
+        """Whether this life has a leader in another process, without which it ends."""
+        return self._spec.leader_run_id is not None and self._spec.backend != "in-process"
 
     def is_current(self) -> bool:
         """Whether the record is still this life's: it is not when we were given up, or replaced by another.
@@ -73,6 +85,38 @@ class Presence:
         self._set("idle", reason=reason, on=on)
         self._write()
 
+    def held(self, reason: str) -> None:
+        """Say that the agent is held back, by a person or the lack of a leader, with what it has in hand."""
+        kept = {key: self._state.get(key) for key in ("task", "session")}
+        self._before = self._before or self._state
+        if reason == "paused":
+            self._set("paused", **kept)
+        else:
+            until = self._team.clock.now() + self._team.settings.orphan_grace_seconds
+            self._set("waiting", reason=reason, until=format_time(until), **kept)
+        self._write()
+        if reason == "paused":
+            self._emit("agent_paused", task=kept["task"])
+        else:
+            self._emit("agent_waiting", task=kept["task"], reason=reason)
+
+    def goes_on(self) -> None:
+        """Say that the agent goes on with what it did before it was held."""
+        before, self._before = self._before, None
+        if before is None:
+            return
+        facts = {key: value for key, value in before.items() if key not in ("state", "since")}
+        self._set(before["state"], **facts)
+        self._write()
+        self._emit("agent_continued", task=before.get("task"))
+
+    def orphaned(self) -> None:
+        """Say that nobody came to lead again: the agent gives back what it has and ends."""
+        kept = {key: self._state.get(key) for key in ("task", "session")}
+        self._set("orphaned", **kept)
+        self._write()
+        self._emit("agent_orphaned", task=kept["task"])
+
     def stopped(self, reason: str) -> None:
         """Say why this life has ended, if there is still somebody who waits for it."""
         current = self._is_current_now()
@@ -83,6 +127,8 @@ class Presence:
 
     async def beat(self) -> None:
         """Give a sign of life every few seconds until cancelled."""
+        import asyncio  # late: a process is ready before it has a loop
+
         while True:
             await asyncio.sleep(self._team.settings.heartbeat_seconds)
             self._write()

@@ -16,20 +16,19 @@ from swarm.core.operations import Refusal
 from swarm.core.task import Task
 from swarm.core.times import format_time
 from swarm.errors import StateError, SwarmError
-from swarm.storage import network
 from swarm.storage.dead import find_dead_lives, free_dead_claims, is_due
 from swarm.storage.mail import send
-from swarm.workspace.leftovers import end_leftovers
+from swarm.workspace.leftovers import end_leftovers, end_marked
 from worker.claim import ClaimLostError, HeldClaim, Outcome
 from worker.engine import Session
+from worker.hold import Hold
 from worker.idle import IdleReason, idle_reason
+from worker.orders import Orders
 from worker.presence import Presence
-from worker.session.mail import order_in
 from worker.workbench import Workbench
 
 logger = logging.getLogger(__name__)
 
-ASKED = "asked"
 FAILED = "failed"
 KILLED = "killed"
 
@@ -47,13 +46,17 @@ class Teammate:
         self._presence = presence
         self._stop = stop
         self._hint = hint
+        self._hold = Hold(presence.held, presence.goes_on)
+        self._orders = Orders(self._team, self._name, presence, stop, self._hold)
         self._resting = False
         self._rests_because: IdleReason | None = None
-        self._mail_seen: object = None
         self._unsettled: HeldClaim | None = None
 
     async def run(self) -> str:
-        """Live until asked to stop; return why it ended. Raises only when it is cancelled."""
+        """Live until asked to stop; return why it ended. Raises only when it is cancelled.
+
+        What its commands left running ends with it.
+        """
         self._presence.ready()
         beating = asyncio.create_task(self._presence.beat())
         ended = FAILED
@@ -67,17 +70,27 @@ class Teammate:
         finally:
             beating.cancel()
             self._presence.stopped(ended)
+        await asyncio.to_thread(end_marked, self._bench.agent.run_id, wait=self._kill_wait)
         return ended
+
+    @property
+    def _kill_wait(self) -> float:
+        return self._team.settings.bash_kill_wait_seconds
 
     async def _live(self) -> str:
         while not self._stop.is_set():
             seen = self._mark()
             try:
                 self._settle()
-                if self._obey():
-                    break
+                self._orders.look()
                 if not self._presence.is_current():
                     return KILLED
+                if self._hold.reason is not None:
+                    async with self._orders.watched(self._hint):
+                        await self._hold.passed(self._stop)
+                    continue
+                if self._stop.is_set():
+                    break
                 await self._free_dead()
                 task = self._claim()
                 if task is not None:
@@ -88,13 +101,15 @@ class Teammate:
                 logger.warning("team files not usable", extra={"swarm_error": str(error)})
                 seen = None
             await self._wait(seen)
-        return ASKED
+        with suppress(StateError):  # it has ended all the same, and its record says why
+            self._orders.answer(self._approve)
+        return self._orders.ending
 
     # Work
 
     async def _free_dead(self) -> bool:
         """Free what dead teammates left, and tell whether there was any. Looks about once a second."""
-        end_tools = partial(end_leftovers, wait=self._team.settings.bash_kill_wait_seconds)
+        end_tools = partial(end_leftovers, wait=self._kill_wait)
         try:
             if not is_due(self._team) or not find_dead_lives(self._team, self._name):
                 return False
@@ -126,9 +141,10 @@ class Teammate:
     async def _work(self, task: Task) -> None:
         self._resting, self._rests_because = False, None
         self._unsettled = HeldClaim(self._store, task)
-        session = Session(self._bench, self._unsettled, self._stop)
+        session = Session(self._bench, self._unsettled, self._stop, self._hold)
         self._presence.working(task.id, session.id)
-        outcome = await session.run()
+        async with self._orders.watched(self._hint):
+            outcome = await session.run()
         self._unsettled = None
         if outcome is not None:
             logger.info("task ended", extra={"swarm_task": task.id, "swarm_status": outcome.status})
@@ -169,7 +185,7 @@ class Teammate:
         await asyncio.sleep(settings.idle_pause_seconds)  # one look at what comes in a burst
         while not self._stop.is_set() and clock.monotonic() < sweep:
             await self._nap(settings.idle_check_seconds)
-            if self._mark() != seen or await self._free_dead():
+            if self._mark() != seen or self._is_held() or await self._free_dead():
                 return
 
     async def _nap(self, seconds: float) -> None:
@@ -182,39 +198,26 @@ class Teammate:
                 wait.cancel()
             self._hint.clear()
 
+    def _is_held(self) -> bool:
+        """Look whether the leader is gone; its orders come as mail, which counts as a change."""
+        self._orders.look()
+        return self._hold.reason is not None
+
     def _mark(self) -> object:
         """Return what differs after a change of a task or new mail; costs a few looks at files.
 
         What cannot be looked at now counts as changed: it may pass, and the look at everything tells.
         """
         try:
-            return self._store.change_mark(), self._mail_mark()
+            return self._store.change_mark(), self._orders.mail_mark()
         except StateError:
             return object()
 
     # Mail
 
-    def _mail_mark(self) -> object:
-        layout = self._team.layout
-        return _state_of(layout.inbox(self._name)), _state_of(layout.overflow(self._name))
-
-    def _obey(self) -> bool:
-        """Answer the leader's wish that this teammate ends, if there is one. Reads no mail a second time."""
-        mark = self._mail_mark()
-        if mark == self._mail_seen:
-            return False
-        inbox = self._team.inbox(self._name)
-        for mail in inbox.peek():
-            order = order_in(mail, self._name)
-            if order is not None:
-                request_id = str(order.get("requestId", ""))
-                self._tell_leader(
-                    shutdown_reply(request_id, self._name, self._now(), approved=True), "shutting down"
-                )
-                inbox.acknowledge([mail.msg_id])
-                return True
-        self._mail_seen = mark
-        return False
+    def _approve(self, request_id: str) -> None:
+        text = shutdown_reply(request_id, self._name, self._now(), approved=True)
+        self._tell_leader(text, "shutting down")
 
     def _tell_leader(self, text: str, summary: str) -> None:
         """Send mail; a leader that cannot be reached finds the same in the task files and events."""
@@ -225,8 +228,3 @@ class Teammate:
 
     def _now(self) -> str:
         return format_time(self._team.clock.now())
-
-
-def _state_of(path: str) -> tuple[int, int, int] | None:
-    found = network.find_stat_anew(path)
-    return None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)

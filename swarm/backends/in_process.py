@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
+from swarm.backends.ending import stop_all
+from swarm.core.agent import AgentRecord
 from swarm.core.spawn import TeammateSpec
-from swarm.errors import BackendError
+from swarm.errors import BackendError, SwarmError
 
 TeammateBody = Callable[[TeammateSpec, asyncio.Event, asyncio.Event], Awaitable[str]]
 """`body(spec, stop, hint)`: runs until `stop` is set; `hint` says that something may have changed."""
@@ -49,6 +51,10 @@ class InProcessBackend:
     async def _run(self, spec: TeammateSpec, stop: asyncio.Event, hint: asyncio.Event) -> str:
         return await self._body(spec, stop, hint)
 
+    def adopt(self, record: AgentRecord) -> bool:
+        """Return False: such a teammate ends with the process that it is a part of."""
+        return False
+
     def is_alive(self, name: str) -> bool:
         """Whether the teammate's task is still running."""
         running = self._running.get(name)
@@ -58,12 +64,13 @@ class InProcessBackend:
         """Names of the running teammates, in the order of their start."""
         return tuple(name for name in self._running if self.is_alive(name))
 
-    def failure(self, name: str) -> BaseException | None:
-        """The exception that ended this teammate, if one did."""
+    def failure(self, name: str) -> str | None:
+        """Return the exception that ended this teammate, in words."""
         running = self._running.get(name)
         if running is None or not running.task.done() or running.task.cancelled():
             return None
-        return running.task.exception()
+        error = running.task.exception()
+        return None if error is None else str(error) if isinstance(error, SwarmError) else repr(error)
 
     def hint(self) -> None:
         """Tell all teammates that the team's files may have changed; they look by themselves, too."""
@@ -78,23 +85,22 @@ class InProcessBackend:
 
     async def stop(self, *, timeout: float) -> tuple[str, ...]:
         """Ask all to stop; cancel and return those that need longer than `timeout` seconds."""
-        for name in self.list_alive():
-            self.ask_to_stop(name)
-        await self._wait(timeout)
-        late = self.list_alive()
-        await self.kill(timeout=timeout)
-        return late
+        return await stop_all(self, timeout)
 
-    async def kill(self, *, timeout: float) -> None:
-        """Cancel whatever still runs and wait, at most `timeout` seconds, until it is gone."""
-        for name in self.list_alive():
-            self._running[name].task.cancel()
-        await self._wait(timeout)
+    async def kill(self, *, timeout: float, names: Sequence[str] | None = None) -> None:
+        """Cancel these, or whatever still runs, and wait, at most `timeout` seconds, until it is gone."""
+        tasks = [self._running[name].task for name in self.list_alive() if names is None or name in names]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=timeout)
 
-    async def _wait(self, timeout: float) -> None:
-        alive = [self._running[name].task for name in self.list_alive()]
-        if alive:
-            await asyncio.wait(alive, timeout=timeout)
+    def show(self, name: str) -> tuple[str, ...] | None:
+        """Return None: the leader's own view shows its teammates."""
+        return None
+
+    async def cleanup(self) -> None:
+        """Do nothing: a task leaves nothing behind."""
 
 
 class _Running:

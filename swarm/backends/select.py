@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from collections.abc import Mapping
+
 from swarm.errors import ConfigError
 
-BUILT = ("in-process",)
-"""Backends that `auto` may choose from, best first."""
-
 KNOWN = ("auto", "tmux", "process", "in-process", "iterm2")
+FOR_RUN = ("tmux", "in-process")
+"""What `auto` means for a whole run, best first: panes to look at, else all in the leader's process."""
+FOR_ONE = ("tmux", "process")
+"""What it means for a teammate that outlives the command which starts it."""
+
+_ANSWER_SECONDS = 10.0
 
 
-def select_backend(asked: str) -> tuple[str, str]:
+def select_backend(
+    asked: str, environ: Mapping[str, str], preferred: tuple[str, ...] = FOR_RUN
+) -> tuple[str, str]:
     """Return the backend to use and the reason; a named one is taken or refused, never swapped."""
     if asked not in KNOWN:
         raise ConfigError(
@@ -19,11 +28,49 @@ def select_backend(asked: str) -> tuple[str, str]:
             details={"value": asked, "valid": list(KNOWN)},
         )
     if asked == "auto":
-        return BUILT[0], "the best that this version has"
-    if asked not in BUILT:
+        return _best(environ, preferred)
+    why_not = why_not_usable(asked, environ)
+    if why_not is not None:
         raise ConfigError(
-            f"the backend {asked!r} is not built in this version; use --backend {BUILT[0]}",
-            code="not_built",
-            details={"value": asked, "valid": ["auto", *BUILT]},
+            f"the backend {asked!r} {why_not}; use --backend {preferred[-1]}",
+            code="bad_value",
+            details={"value": asked, "valid": [name for name in KNOWN if name != asked]},
         )
     return asked, "asked for by name"
+
+
+def why_not_usable(name: str, environ: Mapping[str, str]) -> str | None:
+    """Return what keeps a backend from being used here, as the end of a sentence; None when nothing does."""
+    if name == "tmux":
+        return _why_no_tmux(environ)
+    if name == "iterm2" and shutil.which("osascript", path=environ.get("PATH", "")) is None:
+        return "needs iTerm2 and macOS's osascript, which is not there"
+    return None
+
+
+def _why_no_tmux(environ: Mapping[str, str]) -> str | None:
+    """`tmux -V` asks no server: what is wrong with that is found out at the first start."""
+    program = shutil.which("tmux", path=environ.get("PATH", ""))
+    if program is None:
+        return "needs tmux, which is not installed"
+    try:
+        subprocess.run(
+            [program, "-V"], env=dict(environ), capture_output=True, check=True, timeout=_ANSWER_SECONDS
+        )
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode(errors="replace").strip()
+        return f"needs tmux, and {program} fails: {said or f'exit code {error.returncode}'}"
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"needs tmux, and {program} does not run: {error}"
+    return None
+
+
+def _best(environ: Mapping[str, str], preferred: tuple[str, ...]) -> tuple[str, str]:
+    """Return the first that can be used; the last of them always can."""
+    reasons: list[str] = []
+    for name in preferred[:-1]:
+        why_not = why_not_usable(name, environ)
+        if why_not is None:
+            return name, "; ".join([*reasons, "the best there is"])
+        reasons.append(f"{name} {why_not}")
+    return preferred[-1], "; ".join(reasons)

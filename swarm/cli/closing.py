@@ -25,7 +25,7 @@ _WORDS = {
 }
 
 
-def print_closing(team: Team, result: RunResult, team_file: str, io: Io) -> None:
+def print_closing(team: Team, result: RunResult, io: Io) -> None:
     """Print how the run ended, each task in one line, and what a person can do next."""
     io.print(f"{_WORDS[result.outcome]} ({result.elapsed_seconds:.1f} s).")
     for line in table([_row(task) for task in result.tasks], limit=io.columns, flexible=2):
@@ -40,10 +40,12 @@ def print_closing(team: Team, result: RunResult, team_file: str, io: Io) -> None
     io.print(f"look at  {swarm} -t {team.name} task list     (or: status, logs NAME, events)")
     workspace = printable(shlex.quote(team.roster.load().workspace or "."))
     if any(task.result is not None and task.result.commit for task in result.tasks):
-        io.print(f"commits  git -C {workspace} log")
+        io.print(f"commits  git -C {workspace} log     (back to the start: {swarm} -t {team.name} undo)")
     if result.outcome != "completed":
-        io.print(f"go on    look through {workspace}, commit or discard what is not committed, then:")
-        io.print(f"         {swarm} run {printable(shlex.quote(team_file))} --name ANOTHER")
+        failed = [task.id for task in result.tasks if task.status in ("failed", "cancelled")]
+        if failed:
+            io.print(f"retry    {swarm} -t {team.name} task retry {failed[0]}     (else it stays as it is)")
+        io.print(f"go on    {swarm} resume {team.name}")
 
 
 def _row(task: Task) -> tuple[str, ...]:

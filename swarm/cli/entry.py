@@ -6,6 +6,7 @@ import os
 import sys
 from codecs import lookup
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, Literal, TextIO
@@ -117,13 +118,14 @@ def _show_log(io: Io) -> None:
 
 def _report(shown: SwarmError, cause: BaseException, io: Io) -> int:
     """Say what went wrong, as a sentence or as one object, and return the exit code."""
-    if io.environ.get("SWARM_DEBUG") == "1":
-        import traceback
+    with suppress(OSError):  # nobody may be there to hear it
+        if io.environ.get("SWARM_DEBUG") == "1":
+            import traceback
 
-        io.err.write("".join(traceback.format_exception(cause)))
-    from swarm.cli.render import print_error
+            io.err.write("".join(traceback.format_exception(cause)))
+        from swarm.cli.render import print_error
 
-    print_error(shown, io)
+        print_error(shown, io)
     return shown.exit_code
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from swarm.cli.render import local_time, paint, printable, printable_lines
 from swarm.cli.session import Io, the_team
+from swarm.core.page import TranscriptPage
+from swarm.core.shown import printable
 from swarm.storage.files import read_lines
 from swarm.storage.team import Team
-
-_SHORT = 200
-_PROMPT_LINES = 6
-_TELLING = ("command", "file_path", "pattern", "path", "subject", "to", "taskId")
 
 
 def logs(args: Mapping[str, Any], io: Io) -> int:
@@ -34,7 +30,7 @@ def logs(args: Mapping[str, Any], io: Io) -> int:
 def _printer(team: Team, name: str, io: Io) -> Callable[[], bool]:
     """Return a function that prints what came since its last call and tells whether there was anything."""
     positions: dict[str, int] = {}
-    page = _Page(io)
+    page = TranscriptPage(color=io.color)
 
     def print_new() -> bool:
         transcript = team.layout.transcript(name)
@@ -47,95 +43,3 @@ def _printer(team: Team, name: str, io: Io) -> Callable[[], bool]:
         return positions.get(path, 0) > start
 
     return print_new
-
-
-class _Page:
-    """A transcript's lines as a person reads them; it knows which tool each result belongs to."""
-
-    def __init__(self, io: Io) -> None:
-        self._io = io
-        self._tools: dict[str, str] = {}
-        self._renderers = {
-            "start": self._start,
-            "user": self._user,
-            "assistant": self._assistant,
-            "result": self._result,
-            "note": self._note,
-            "end": self._end,
-        }
-
-    def shown(self, raw: bytes) -> list[str]:
-        """Return the lines that one transcript line is shown as; none if it cannot be understood."""
-        try:
-            line = json.loads(raw)
-            return list(self._renderers[line["type"]](line, local_time(line["time"])))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return []
-
-    def _start(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
-        task = f"task {line['task']}, " if line.get("task") else ""
-        about = f"{task}session {line['session']} ({line['cause']}, model {line['model']})"
-        yield self._paint(printable(f"{when}  == {about}"), "bold")
-
-    def _user(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
-        lines = printable_lines("\n".join(_texts(line["message"]["content"]))).split("\n")
-        if len(lines) > _PROMPT_LINES:
-            lines = [*lines[:_PROMPT_LINES], f"... {len(lines) - _PROMPT_LINES} more lines"]
-        for number, shown in enumerate(lines):
-            yield self._paint(f"{when if number == 0 else ' ' * len(when)}  > {shown}", "dim")
-
-    def _assistant(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
-        content = line["message"]["content"]
-        for text in _texts(content):
-            first, *others = printable_lines(text).split("\n")
-            yield f"{when}  {first}"
-            yield from (f"{' ' * len(when)}  {other}" for other in others)
-        for block in content if isinstance(content, list) else ():
-            if block.get("type") == "tool_use":
-                self._tools[block["id"]] = block["name"]
-                yield self._paint(f"{when}  * {_call(block)}", "cyan")
-
-    def _result(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
-        block = line["block"]
-        tool = self._tools.get(block["tool_use_id"], "result")
-        failed = bool(block.get("is_error"))
-        said = _telling_line("\n".join(_texts(block.get("content") or "")))
-        label = f"{tool} failed" if failed else tool
-        shown = printable(f"{when}    {label}: {said} [{line['elapsed_seconds']:.1f}s]")
-        yield self._paint(shown, "red" if failed else "dim")
-
-    def _note(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
-        yield self._paint(f"{when}  ! {printable(line['what'])}: {printable(line['text'])}", "yellow")
-
-    def _end(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
-        yield self._paint(printable(f"{when}  == {line['outcome']} ({line['why']})"), "bold")
-
-    def _paint(self, text: str, style: str) -> str:
-        return paint(text, style, enabled=self._io.color)
-
-
-def _telling_line(text: str) -> str:
-    """Return the first line that says something, and how many others there are."""
-    lines = text.strip("\n").split("\n")
-    first = next((line for line in lines if any(map(str.isalnum, line))), lines[0])
-    more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
-    return _shortened(" ".join(first.split())) + more
-
-
-def _texts(content: Any) -> list[str]:
-    if isinstance(content, str):
-        return [content]
-    return [block["text"] for block in content if block.get("type") == "text"]
-
-
-def _call(block: Mapping[str, Any]) -> str:
-    """Return a tool call in one line: its name and the argument that tells most."""
-    given = block.get("input") or {}
-    telling = next((given[key] for key in _TELLING if key in given), None)
-    if telling is None:
-        telling = json.dumps(given, ensure_ascii=False) if given else ""
-    return printable(f"{block['name']} {_shortened(str(telling))}".rstrip())
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _SHORT else text[:_SHORT] + "…"

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from swarm.core.agent import AgentRecord, derive_state
+from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER
 from swarm.core.roster import Member, Roster
-from swarm.core.times import parse_time
 from swarm.errors import CorruptStateError
-from swarm.storage.processes import liveness
+from swarm.storage.leadership import UNKNOWN, state_of
 from swarm.storage.team import Team
 from swarm.values import Value
-
-_UNKNOWN = "unknown"
 
 
 class Present(Value):
@@ -31,18 +28,14 @@ class Present(Value):
 
 def look(team: Team, roster: Roster) -> tuple[Present, ...]:
     """Return every teammate in roster order; the leader is asked for by `leader_state`."""
-    return tuple(_present(team, member) for member in roster.members if member.name != LEADER)
+    return tuple(look_at(team, member) for member in roster.members if member.name != LEADER)
 
 
-def leader_state(team: Team) -> str:
-    """Return `alive`, `gone` (it did not say that it ends), or `none`."""
-    record = team.agents.load(LEADER)
-    if record is None or record.state == "stopped":
-        return "none"
-    state, age = _state(team, record)
-    if state == _UNKNOWN:  # on another host only its sign of life can be seen
-        return "alive" if age is not None and age <= team.settings.stalled_after_seconds else "gone"
-    return "gone" if state == "dead" else "alive"
+def look_at(team: Team, member: Member) -> Present:
+    record = team.agents.load(member.name)
+    state, age = state_of(team, record) if record else (UNKNOWN, None)
+    unread = _unread(team, member.name)
+    return Present(member=member, record=record, state=state, heartbeat_age=age, unread=unread)
 
 
 def agent_object(present: Present) -> dict[str, Any]:
@@ -64,32 +57,11 @@ def agent_object(present: Present) -> dict[str, Any]:
 
 
 def _pid(present: Present) -> int | None:
-    return None if present.record is None or present.state == _UNKNOWN else present.record.pid
-
-
-def _present(team: Team, member: Member) -> Present:
-    record = team.agents.load(member.name)
-    state, age = _state(team, record) if record else (_UNKNOWN, None)
-    unread = _unread(team, member.name)
-    return Present(member=member, record=record, state=state, heartbeat_age=age, unread=unread)
+    return None if present.record is None or present.state == UNKNOWN else present.record.pid
 
 
 def _unread(team: Team, name: str) -> int | None:
     try:
         return team.inbox(name).unread_count()
     except CorruptStateError:
-        return None
-
-
-def _state(team: Team, record: AgentRecord) -> tuple[str, float | None]:
-    age = _age(record, team.clock.now())
-    return derive_state(record, liveness(record), age, team.settings.stalled_after_seconds), age
-
-
-def _age(record: AgentRecord, now: float) -> float | None:
-    if record.heartbeat is None:
-        return None
-    try:
-        return max(0.0, now - parse_time(record.heartbeat))
-    except ValueError:
         return None

@@ -11,13 +11,14 @@ from typing import Any
 
 from rich.console import Console
 
-from swarm.backends.in_process import InProcessBackend
 from swarm.backends.select import select_backend
+from swarm.cli.backends import make_backend
 from swarm.cli.closing import print_closing
 from swarm.cli.live import LiveView, PlainLines
 from swarm.cli.scratch import examples_dir, make_scratch
 from swarm.cli.session import Io
 from swarm.cli.team_file import read_team_file
+from swarm.leader.earlier import Earlier
 from swarm.leader.launch import prepare
 from swarm.leader.options import RunOptions
 from swarm.leader.outcome import RunResult, render_result
@@ -27,7 +28,7 @@ from swarm.settings import SCRIPTED_MODEL
 from swarm.storage.creation import teams_lock
 from swarm.storage.layout import Layout
 from swarm.storage.processes import new_run
-from swarm.storage.team import Team
+from swarm.storage.team import Team, list_teams
 from swarm.storage.watch import Watch, files_of_agents
 from swarm.teamfile.reader import LoadedTeamFile, members
 from swarm.workspace.git import GitWorkspace
@@ -42,6 +43,12 @@ def run(args: Mapping[str, Any], io: Io) -> int:
     usual = io.environ.get("ANTHROPIC_MODEL")
     if usual and args["model"] is None and loaded.team.model != SCRIPTED_MODEL:
         loaded = read_team_file(args["file"], model=usual, teammates=args["teammates"])
+    if args["resume"]:
+        name = options.name or loaded.team.name
+        if any(team.name == name for team in list_teams(io.root)):
+            from swarm.cli.resume import resume
+
+            return resume({**args, "name": name}, io)
     return _go(loaded, options, io)
 
 
@@ -60,7 +67,8 @@ def demo(args: Mapping[str, Any], io: Io) -> int:
 
 
 def _options(args: Mapping[str, Any], io: Io) -> RunOptions:
-    backend, reason = select_backend(args["backend"] or io.environ.get("SWARM_BACKEND") or "auto")
+    asked = args["backend"] or io.environ.get("SWARM_BACKEND") or "auto"
+    backend, reason = select_backend(asked, io.environ)
     mode = args.get("permission_mode")
     return RunOptions(
         root=io.root,
@@ -75,26 +83,36 @@ def _options(args: Mapping[str, Any], io: Io) -> RunOptions:
 
 
 def _go(loaded: LoadedTeamFile, options: RunOptions, io: Io) -> int:
-    team = prepare(loaded, options, io.settings)
+    return drive(prepare(loaded, options, io.settings), loaded, options, io)
+
+
+def drive(
+    team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io, earlier: Earlier | None = None
+) -> int:
+    """Lead this team until nothing is left to do, and say how it ended."""
     io.note(f"Team {team.name} in {team.layout.team_dir}")
     io.note(f"Backend {options.backend}: {options.backend_reason}")
+    if options.backend == "tmux":
+        from swarm.backends.tmux import where_panes_come
+
+        io.note(where_panes_come(team, options.environ))
     if not GitWorkspace(loaded.workspace).is_repository():
         why = "is no git repository" if shutil.which("git") else "is used without git, which is not installed"
         io.note(f"The workspace {why}: nothing will be committed")
-    result = asyncio.run(_drive(team, loaded, options, io))
+    result = asyncio.run(_drive(team, loaded, options, io, earlier))
     with suppress(BrokenPipeError):  # the run is over, and its outcome stands, whoever reads it
         if io.json:
             io.print_json(render_result(result))
         else:
-            print_closing(team, result, loaded.path, io)
+            print_closing(team, result, io)
     return result.exit_code
 
 
-async def _drive(team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io) -> RunResult:
-    from worker.main import run_teammate  # the command line is the one place that knows the worker
-
-    backend = InProcessBackend(run_teammate, limit=io.settings.in_process_teammates_max)
-    going = Run(team, loaded, options, io.settings, backend)
+async def _drive(
+    team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io, earlier: Earlier | None
+) -> RunResult:
+    backend = make_backend(options.backend, team, options.environ)
+    going = Run(team, loaded, options, io.settings, backend, earlier)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` means it

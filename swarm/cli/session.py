@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -43,7 +45,7 @@ class Io:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise _not_written(error) from error
+            raise self._unwritten(error) from error
 
     def print_json(self, value: object) -> None:
         """Write one object and a line end to stdout, at once, so that a follower sees it."""
@@ -57,7 +59,13 @@ class Io:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise _not_written(error) from error
+            raise self._unwritten(error) from error
+
+    def _unwritten(self, error: OSError) -> Exception:
+        """Return what a failed write means: it is lost, or a terminal was closed and nobody reads."""
+        if error.errno == errno.EIO and stat.S_ISCHR(os.fstat(self.out.fileno()).st_mode):
+            return BrokenPipeError(error.errno, error.strerror)
+        return _not_written(error)
 
     def note(self, text: str) -> None:
         """Say something to a person beside the result, on stderr; `-q` and `--json` silence it.

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from swarm.cli import crew
 from swarm.cli.board import Board, style, symbol, the_board, with_problems
-from swarm.cli.columns import align
-from swarm.cli.presence import Present, agent_object, leader_state, look
-from swarm.cli.render import ago, count, paint, printable
+from swarm.cli.presence import Present, agent_object, look
+from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, the_team
 from swarm.core.roster import Roster
-from swarm.core.times import parse_time
+from swarm.storage.leadership import leader_state
 from swarm.storage.team import Team
-
-_STATE_STYLES = {
-    "working": "yellow",
-    "starting": "yellow",
-    "waiting": "cyan",
-    "paused": "cyan",
-    "stalled": "red",
-    "dead": "red",
-    "orphaned": "red",
-    "stopped": "dim",
-    "unknown": "dim",
-}
-_DOING = 2
-_STATE = 1
 
 
 def status(args: Mapping[str, Any], io: Io) -> int:
@@ -47,9 +33,13 @@ def status(args: Mapping[str, Any], io: Io) -> int:
         }
         io.print_json(with_problems(shown, board))
         return 0
+    subjects = {shown.task.id: shown.task.subject for shown in board.tasks}
     for line in (*_head(team, roster, io), *_progress(board, io), *_questions(asked, io)):
         io.print(line)
-    _print_agents(agents, board, team, io)
+    for number, line in enumerate(crew.rows(agents, subjects, team.clock.now(), io)):
+        io.print(line if number else f"\n{line}")
+    for number, line in enumerate(_advice(team, agents, board)):
+        io.print(line if number else f"\n{line}")
     return 0
 
 
@@ -77,53 +67,20 @@ def _progress(board: Board, io: Io) -> Iterator[str]:
     yield f"{count(total, 'task')}: {'  '.join(parts)}"
 
 
+def _advice(team: Team, agents: Sequence[Present], board: Board) -> Iterator[str]:
+    """Yield the command that helps where something has come to a stand."""
+    states = {
+        state: [one.member.name for one in agents if one.state == state] for state in ("dead", "paused")
+    }
+    unfinished = any(not shown.task.finished for shown in board.tasks)
+    if leader_state(team) == "gone" and unfinished:
+        yield f"swarm resume {team.name} takes the run up again"
+    elif states["dead"]:
+        yield f"swarm restart {states['dead'][0]} starts it anew"
+    if states["paused"]:
+        yield f"swarm continue {states['paused'][0]} lets it go on"
+
+
 def _questions(asked: int, io: Io) -> Iterator[str]:
     if asked:
         yield paint(f"{count(asked, 'permission request')} open", "yellow", enabled=io.color)
-
-
-def _print_agents(agents: tuple[Present, ...], board: Board, team: Team, io: Io) -> None:
-    if not agents:
-        return
-    io.print()
-    subjects = {shown.task.id: shown.task.subject for shown in board.tasks}
-    now = team.clock.now()
-    rows = [_row(agent, subjects, now) for agent in agents]
-    for agent, cells in zip(agents, align(rows, limit=_limit(io), flexible=_DOING), strict=True):
-        cells[_STATE] = paint(cells[_STATE], _STATE_STYLES.get(agent.state, ""), enabled=io.color)
-        io.print("  " + "  ".join(cells).rstrip())
-
-
-def _limit(io: Io) -> int | None:
-    return io.columns - 2 if io.columns else None
-
-
-def _row(agent: Present, subjects: Mapping[str, str], now: float) -> tuple[str, ...]:
-    if agent.unread is None:
-        unread = f"its mail is damaged: see swarm mail {agent.member.name}"
-    else:
-        unread = f"{count(agent.unread, 'message')} unread" if agent.unread else ""
-    return (agent.member.name, agent.state, _doing(agent, subjects), _since(agent, now), unread)
-
-
-def _doing(agent: Present, subjects: Mapping[str, str]) -> str:
-    """Return what it is on, or why it is on nothing."""
-    record = agent.record
-    if record is None:
-        return "never started"
-    task = f"task {record.task} {subjects.get(record.task, '')}".rstrip() if record.task else ""
-    reason = (record.reason or "").replace("_", " ")
-    if record.reason == "waiting_for_task" and record.on:
-        reason = f"waiting for task {record.on}"
-    if agent.state == "stalled":
-        reason = f"no sign of life for {ago(agent.heartbeat_age or 0.0)}"
-    return ": ".join(filter(None, (reason, task)))
-
-
-def _since(agent: Present, now: float) -> str:
-    if agent.record is None:
-        return ""
-    try:
-        return ago(now - parse_time(agent.record.since))
-    except ValueError:
-        return ""

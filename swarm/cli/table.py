@@ -5,64 +5,30 @@ Imports nothing but values, because the verbs marked `fast` are parsed from it w
 
 from __future__ import annotations
 
-from swarm.cli.grammar import Option, Positional, Verb
+from swarm.cli.grammar import Verb
+from swarm.cli.table_life import LIFE_VERBS
+from swarm.cli.verb_parts import (
+    AS,
+    BACKEND,
+    FOLLOW,
+    FORMAT,
+    JSON,
+    MSG_ID,
+    REASON,
+    TOKEN,
+    choice,
+    flag,
+    place,
+    text,
+    typed,
+)
 
 STATUSES = ("pending", "in_progress", "completed", "failed", "cancelled")
 
 
-def _text(name: str, help_text: str, metavar: str = "TEXT", *, multiple: bool = False) -> Option:
-    flag = "--" + name.replace("_", "-")
-    return Option(name=name, flags=(flag,), kind="str", metavar=metavar, help=help_text, multiple=multiple)
-
-
-def _flag(name: str, help_text: str) -> Option:
-    return Option(name=name, flags=("--" + name.replace("_", "-"),), help=help_text)
-
-
-def _typed(name: str, kind: str, metavar: str, help_text: str) -> Option:
-    return Option(name=name, flags=(f"--{name}",), kind=kind, metavar=metavar, help=help_text)
-
-
-def _choice(name: str, help_text: str, choices: tuple[str, ...], not_built: tuple[str, ...] = ()) -> Option:
-    flags = (f"--{name}",)
-    return Option(name=name, flags=flags, kind="choice", choices=choices, not_built=not_built, help=help_text)
-
-
-def _place(name: str, help_text: str, *, optional: bool = False, many: bool = False) -> Positional:
-    return Positional(name=name, help=help_text, optional=optional, many=many)
-
-
-JSON = _flag("json", "Print one JSON object; errors are one too, on stderr.")
-FOLLOW = Option(name="follow", flags=("-f", "--follow"), help="Go on printing what comes, until interrupted.")
-AS = Option(
-    name="as_agent",
-    flags=("--as",),
-    kind="str",
-    metavar="AGENT",
-    help="Act in this name; default $SWARM_AGENT, and where that is set no other.",
-)
-TOKEN = _text(
-    "token", "Proof of the claim, as it was printed; default the live one, if it is yours.", "TOKEN"
-)
-MSG_ID = Option(
-    name="msg_id",
-    flags=("--id",),
-    kind="str",
-    metavar="ID",
-    help="Id of the message, as an error said it: if it has arrived it is not sent again.",
-)
-REASON = _text("reason", "One sentence: why.")
-BACKEND = _choice(
-    "backend",
-    "Where teammates run; default $SWARM_BACKEND, then auto.",
-    ("auto", "in-process"),
-    ("tmux", "process", "iterm2"),
-)
-FORMAT = _choice("format", "How to draw the graph; default text.", ("text", "mermaid", "dot"), ("svg",))
-
-_FILE = _place("file", "The team file: YAML, TOML or JSON.")
-_NAME = _place("name", "Name of the team.")
-_ID = _place("id", "Number of the task.")
+_FILE = place("file", "The team file: YAML, TOML or JSON.")
+_NAME = place("name", "Name of the team.")
+_ID = place("id", "Number of the task.")
 _CLAIM_OPTIONS = (AS, TOKEN, REASON, JSON)
 
 _RUN_VERBS = (
@@ -72,18 +38,35 @@ _RUN_VERBS = (
         handler="swarm.cli.run:run",
         positionals=(_FILE,),
         options=(
-            _text("name", "Name of the new team; default the file's.", "NAME"),
+            text("name", "Name of the new team; default the file's.", "NAME"),
             BACKEND,
-            _text("model", "Model of the teammates; default $ANTHROPIC_MODEL, then the file's.", "MODEL"),
-            _typed("teammates", "int", "N", "How many teammates to start."),
-            _text("permission_mode", "What teammates may do unasked; default the file's.", "MODE"),
-            _typed("timeout", "float", "SECONDS", "Stop when it takes longer than this."),
-            _flag("headless", "Nobody is there to ask: what needs asking is denied."),
-            _flag("allow_dirty", "Start although the workspace has uncommitted changes."),
+            text("model", "Model of the teammates; default $ANTHROPIC_MODEL, then the file's.", "MODEL"),
+            typed("teammates", "int", "N", "How many teammates to start."),
+            text("permission_mode", "What teammates may do unasked; default the file's.", "MODE"),
+            typed("timeout", "float", "SECONDS", "Stop when it takes longer than this."),
+            flag("headless", "Nobody is there to ask: what needs asking is denied."),
+            flag("allow_dirty", "Start although the workspace has uncommitted changes."),
+            flag("resume", "Take up the run of this team if there is one."),
             JSON,
         ),
-        not_built=("--resume", "--budget", "--detach"),
+        not_built=("--budget", "--detach"),
         detail="Exit code: 0 all completed, 5 something was denied, 6 some task failed, 124 out of time.",
+    ),
+    Verb(
+        path=("resume",),
+        help="Take up a run whose leader was killed, was interrupted, or left tasks undone.",
+        handler="swarm.cli.resume:resume",
+        positionals=(place("name", "Name of the team; default as for -t.", optional=True),),
+        options=(
+            BACKEND,
+            typed("timeout", "float", "SECONDS", "Stop when it takes longer than this."),
+            flag("headless", "Nobody is there to ask: what needs asking is denied."),
+            JSON,
+        ),
+        detail=(
+            "Teammates that live go on, the others get their next life. What failed stays so: see "
+            "swarm task retry. Exit code as of swarm run."
+        ),
     ),
     Verb(
         path=("demo",),
@@ -98,7 +81,7 @@ _FILE_VERBS = (
         path=("init",),
         help="Write a team file to start from, with a JSON Schema for editors beside it.",
         handler="swarm.cli.plan:init",
-        positionals=(_place("target", "Folder or file name; default team.yaml here.", optional=True),),
+        positionals=(place("target", "Folder or file name; default team.yaml here.", optional=True),),
         detail="A file that exists is never overwritten.",
     ),
     Verb(
@@ -124,8 +107,8 @@ _TEAM_VERBS = (
         handler="swarm.cli.team:create",
         positionals=(_NAME,),
         options=(
-            _text("description", "What the team is for."),
-            _typed("workspace", "path", "DIR", "Folder that it works in; default the current one."),
+            text("description", "What the team is for."),
+            typed("workspace", "path", "DIR", "Folder that it works in; default the current one."),
             JSON,
         ),
     ),
@@ -134,7 +117,7 @@ _TEAM_VERBS = (
         path=("team", "show"),
         help="Show one team and its members.",
         handler="swarm.cli.team:show",
-        positionals=(_place("name", "Name of the team; default as for -t.", optional=True),),
+        positionals=(place("name", "Name of the team; default as for -t.", optional=True),),
         options=(JSON,),
     ),
     Verb(
@@ -142,7 +125,7 @@ _TEAM_VERBS = (
         help="Put a team away, with all that it left; its name is free again.",
         handler="swarm.cli.team_end:archive",
         positionals=(_NAME,),
-        options=(_flag("force", "Also while tasks are in progress, or when another program made it."), JSON),
+        options=(flag("force", "Also while tasks are in progress, or when another program made it."), JSON),
         detail="It goes to teams/.archive, as files to read. Refused while one of its teammates is alive.",
     ),
     Verb(
@@ -150,7 +133,7 @@ _TEAM_VERBS = (
         help="Remove what a team needs only while it runs; tasks, results and events stay.",
         handler="swarm.cli.team_end:prune",
         positionals=(_NAME,),
-        options=(_flag("force", "Also while tasks are in progress, and all mail that was read."), JSON),
+        options=(flag("force", "Also while tasks are in progress, and all mail that was read."), JSON),
         detail=(
             "Removed are leftover temporary, lock and spawn files, long tool results, and mail that was read "
             "over 30 days ago. Refused while one of its teammates is alive."
@@ -161,7 +144,7 @@ _TEAM_VERBS = (
         help="Delete a team with its tasks, mail and transcripts.",
         handler="swarm.cli.team_end:delete",
         positionals=(_NAME,),
-        options=(_flag("force", "Also when results would be lost, or another program made it."), JSON),
+        options=(flag("force", "Also when results would be lost, or another program made it."), JSON),
         detail="Refused while one of its teammates is alive.",
     ),
 )
@@ -172,9 +155,9 @@ _TASK_READ_VERBS = (
         help="List the tasks.",
         handler="swarm.cli.task:list_all",
         options=(
-            _flag("ready", "Only tasks that can be claimed now."),
-            _flag("blocked", "Only tasks that wait for others."),
-            _choice("status", "Only tasks with this status.", STATUSES),
+            flag("ready", "Only tasks that can be claimed now."),
+            flag("blocked", "Only tasks that wait for others."),
+            choice("status", "Only tasks with this status.", STATUSES),
             JSON,
         ),
         fast=True,
@@ -197,8 +180,8 @@ _TASK_READ_VERBS = (
         path=("task", "wait"),
         help="Wait until tasks are finished.",
         handler="swarm.cli.task_wait:wait",
-        positionals=(_place("ids", "Numbers of the tasks; default all.", many=True),),
-        options=(_typed("timeout", "float", "SECONDS", "Give up after this time."), JSON),
+        positionals=(place("ids", "Numbers of the tasks; default all.", many=True),),
+        options=(typed("timeout", "float", "SECONDS", "Give up after this time."), JSON),
         detail="Exit code: 0 all completed, 3 there is none, 6 some failed or cancelled, 124 out of time.",
     ),
 )
@@ -208,12 +191,12 @@ _TASK_EDIT_VERBS = (
         path=("task", "add"),
         help="Add a task.",
         handler="swarm.cli.task_edit:add",
-        positionals=(_place("subject", "What is to be done, in a few words."),),
+        positionals=(place("subject", "What is to be done, in a few words."),),
         options=(
-            _text("description", "What is to be done, in full."),
-            _text("blocked_by", "Task that comes first; repeatable.", "ID", multiple=True),
-            _text("owner", "Who is to do it: a teammate's name, or a role such as builder.", "NAME"),
-            _text("verify", "Command that must pass before it is done; repeatable.", "CMD", multiple=True),
+            text("description", "What is to be done, in full."),
+            text("blocked_by", "Task that comes first; repeatable.", "ID", multiple=True),
+            text("owner", "Who is to do it: a teammate's name, or a role such as builder.", "NAME"),
+            text("verify", "Command that must pass before it is done; repeatable.", "CMD", multiple=True),
             JSON,
         ),
     ),
@@ -223,12 +206,12 @@ _TASK_EDIT_VERBS = (
         handler="swarm.cli.task_edit:edit",
         positionals=(_ID,),
         options=(
-            _text("subject", "New subject."),
-            _text("description", "New description."),
-            _text("owner", "Who is to do it: a name or a role; an empty text lifts it.", "NAME"),
-            _text("verify", "New verify commands, in place of the old; repeatable.", "CMD", multiple=True),
-            _text("add_blocked_by", "Task that comes first; repeatable.", "ID", multiple=True),
-            _text("remove_blocked_by", "Task to wait for no longer; repeatable.", "ID", multiple=True),
+            text("subject", "New subject."),
+            text("description", "New description."),
+            text("owner", "Who is to do it: a name or a role; an empty text lifts it.", "NAME"),
+            text("verify", "New verify commands, in place of the old; repeatable.", "CMD", multiple=True),
+            text("add_blocked_by", "Task that comes first; repeatable.", "ID", multiple=True),
+            text("remove_blocked_by", "Task to wait for no longer; repeatable.", "ID", multiple=True),
             JSON,
         ),
         detail="The status changes only through the verbs for it.",
@@ -240,7 +223,7 @@ _TASK_LIFE_VERBS = (
         path=("task", "claim"),
         help="Take a task; without a number the first that can be had.",
         handler="swarm.cli.task:claim",
-        positionals=(_place("id", "Number of the task.", optional=True),),
+        positionals=(place("id", "Number of the task.", optional=True),),
         options=(AS, JSON),
         fast=True,
     ),
@@ -252,8 +235,8 @@ _TASK_LIFE_VERBS = (
         options=(
             AS,
             TOKEN,
-            _text("result", "What was done, for those who build on it."),
-            _flag("unverified", "Skip the verify commands; the task is marked as not verified."),
+            text("result", "What was done, for those who build on it."),
+            flag("unverified", "Skip the verify commands; the task is marked as not verified."),
             JSON,
         ),
         fast=True,
@@ -301,10 +284,10 @@ _TALK_VERBS = (
         help="Send a message to a teammate, to team-lead, or to everybody (*).",
         handler="swarm.cli.mail:send",
         positionals=(
-            _place("to", "Name of the recipient; * for all."),
-            _place("text", "The message; - reads it from stdin."),
+            place("to", "Name of the recipient; * for all."),
+            place("text", "The message; - reads it from stdin."),
         ),
-        options=(AS, _text("summary", "The message in a few words, for lists."), MSG_ID, JSON),
+        options=(AS, text("summary", "The message in a few words, for lists."), MSG_ID, JSON),
         detail="It comes from the member that --as names, and from a person as `user`.",
         fast=True,
     ),
@@ -312,10 +295,10 @@ _TALK_VERBS = (
         path=("mail",),
         help="Read somebody's mail; nothing is marked as read by it.",
         handler="swarm.cli.mail:mail",
-        positionals=(_place("name", "Name of the teammate, or team-lead."),),
+        positionals=(place("name", "Name of the teammate, or team-lead."),),
         options=(
-            _flag("unread", "Only mail that waits to be read (the default)."),
-            _flag("all", "Also mail that was read."),
+            flag("unread", "Only mail that waits to be read (the default)."),
+            flag("all", "Also mail that was read."),
             FOLLOW,
             JSON,
         ),
@@ -335,7 +318,7 @@ _WATCH_VERBS = (
         path=("logs",),
         help="Read what a teammate said and did.",
         handler="swarm.cli.logs:logs",
-        positionals=(_place("name", "Name of the teammate."),),
+        positionals=(place("name", "Name of the teammate."),),
         options=(FOLLOW,),
     ),
     Verb(
@@ -348,7 +331,7 @@ _WATCH_VERBS = (
         path=("doctor",),
         help="Check the installation and what is on disk; mend what can be mended.",
         handler="swarm.cli.doctor:doctor",
-        options=(_flag("fix", "Mend it; what is damaged or odd is set aside, never removed."), JSON),
+        options=(flag("fix", "Mend it; what is damaged or odd is set aside, never removed."), JSON),
         detail=(
             "All teams are looked at, or with -t one. Without --fix nothing is written. "
             "Exit code: 0 nothing is wrong any more, 4 something is."
@@ -358,7 +341,7 @@ _WATCH_VERBS = (
         path=("completion",),
         help="Print a completion script for a shell.",
         handler="swarm.cli.completion:completion",
-        positionals=(_place("shell", "bash, zsh or fish."),),
+        positionals=(place("shell", "bash, zsh or fish."),),
         detail='For bash: eval "$(swarm completion bash)"',
     ),
 )
@@ -371,6 +354,7 @@ VERBS = (
     *_TASK_EDIT_VERBS,
     *_TASK_LIFE_VERBS,
     *_TALK_VERBS,
+    *LIFE_VERBS,
     *_WATCH_VERBS,
 )
 """All verbs, in the order of the help page."""
@@ -381,9 +365,7 @@ GROUPS = {
 }
 """First words that are followed by a verb, and what they are about."""
 
-_NOT_BUILT_WORDS = (
-    "resume undo spawn stop restart pause continue attach permissions approve deny lead top cost"
-)
+_NOT_BUILT_WORDS = "permissions approve deny lead top cost"
 NOT_BUILT = tuple((word,) for word in _NOT_BUILT_WORDS.split())
 """Verbs that are known, and refused by name."""
 

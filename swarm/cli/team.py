@@ -8,13 +8,13 @@ from typing import Any
 
 from swarm.cli.board import Board
 from swarm.cli.columns import table
-from swarm.cli.presence import leader_state
 from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, the_team
 from swarm.core.identity import LEADER, USER
 from swarm.core.roster import Roster
 from swarm.errors import ConfigError, SwarmError
 from swarm.storage.layout import Layout
+from swarm.storage.leadership import leader_state
 from swarm.storage.team import Team, TeamListing, create_team, list_teams
 
 

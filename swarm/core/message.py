@@ -22,7 +22,12 @@ from swarm.core.times import parse_time
 from swarm.values import Value
 
 URGENT = "urgent"
-_FROM_LEADER = frozenset({"shutdown_request", "plan_approval_response", "permission_response"})
+SHUTDOWN_REQUEST = "shutdown_request"
+PAUSE_ORDER = "swarm.pause"
+CONTINUE_ORDER = "swarm.continue"
+ORDERS = frozenset({SHUTDOWN_REQUEST, PAUSE_ORDER, CONTINUE_ORDER})
+"""Kinds that the runtime of a teammate obeys by itself; its model never sees them."""
+_FROM_LEADER = ORDERS | {"plan_approval_response", "permission_response"}
 _TO_LEADER = frozenset(
     {"idle_notification", "shutdown_approved", "shutdown_rejected", "plan_approval_request"}
     | {"permission_request", "swarm.task_report"}
@@ -148,6 +153,11 @@ def idle_notification(sender: str, reason: str, at: str, summary: str | None = N
 def shutdown_request(sender: str, target: str, at: str, reason: str | None = None) -> str:
     request_id = f"shutdown-{round(parse_time(at) * 1000)}@{target}"
     return _control("shutdown_request", requestId=request_id, **{"from": sender}, reason=reason, timestamp=at)
+
+
+def pause_order(at: str, *, go_on: bool = False) -> str:
+    """Return the text that makes a teammate pause, or go on."""
+    return _control(CONTINUE_ORDER if go_on else PAUSE_ORDER, **{"from": LEADER}, timestamp=at)
 
 
 def shutdown_reply(

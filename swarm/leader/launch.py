@@ -9,7 +9,7 @@ import os
 
 from swarm.core.identity import USER, check_name
 from swarm.errors import ConfigError, StateError
-from swarm.leader.occupied import refuse_occupied
+from swarm.leader.occupied import refuse_busy_workspace, refuse_occupied
 from swarm.leader.options import RunOptions
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
@@ -50,11 +50,22 @@ def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> 
     return team
 
 
+def prepare_again(team: Team, loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> None:
+    """Check what has to hold where a run is taken up; its tasks and its first commit are as they were."""
+    workspace = os.path.realpath(loaded.workspace)
+    _check_size(loaded, options, settings)
+    refuse_busy_workspace(options.root, workspace, settings, besides=team.name)
+    repository = GitWorkspace(workspace)
+    if repository.is_repository():
+        repository.keep_ref(team.name, replace=False)
+
+
 def _check_size(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> None:
     count, limit = len(members(loaded.team)), settings.in_process_teammates_max
     if options.backend == "in-process" and count > limit:
         raise ConfigError(
-            f"{loaded.team.name} has {count} teammates, but at most {limit} fit into one process",
+            f"{loaded.team.name} has {count} teammates, but at most {limit} fit into one process; "
+            "use --backend process",
             code="bad_value",
             details={"value": count, "limit": limit},
         )

@@ -14,19 +14,29 @@ from swarm.storage.team import open_team
 
 
 def refuse_occupied(root: str, name: str, workspace: str, settings: Settings) -> None:
-    """Refuse a name that exists, and a workspace in which another run is going on now.
+    """Refuse a name that exists, and a workspace in which another run is going on now."""
+    for listing in list_teams(root):
+        if same_name(listing.name, name):
+            running = _is_led(listing, root, settings)
+            way_out = "is running now" if running else f"exists; swarm resume {listing.name} takes up its run"
+            raise StateError(
+                f"team {listing.name} {way_out}; give this run another name with --name",
+                code="name_taken",
+                details={"value": name, "taken": listing.name},
+            )
+    refuse_busy_workspace(root, workspace, settings)
+
+
+def refuse_busy_workspace(
+    root: str, workspace: str, settings: Settings, *, besides: str | None = None
+) -> None:
+    """Refuse a workspace in which another team than `besides` runs now.
 
     Two runs in one folder would verify and commit each other's unfinished work. A run that starts in the
     same moment is not seen; each task's check and commit then still take turns.
     """
     for listing in list_teams(root):
-        if same_name(listing.name, name):
-            raise StateError(
-                f"there is a team {listing.name} already; give this run another name with --name",
-                code="name_taken",
-                details={"value": name, "taken": listing.name},
-            )
-        if _runs_in(listing, root, workspace, settings):
+        if listing.name != besides and _runs_in(listing, root, workspace, settings):
             raise StateError(
                 f"team {listing.name} is running in {workspace} now; wait for it or use another workspace",
                 code="leader_alive",
@@ -38,6 +48,12 @@ def _runs_in(listing: TeamListing, root: str, workspace: str, settings: Settings
     if not listing.native or listing.roster is None or listing.roster.workspace is None:
         return False
     if os.path.realpath(listing.roster.workspace) != workspace:
+        return False
+    return _is_led(listing, root, settings)
+
+
+def _is_led(listing: TeamListing, root: str, settings: Settings) -> bool:
+    if not listing.native or listing.roster is None:
         return False
     team = open_team(root, listing.name, settings, SystemClock())
     record = team.agents.load(LEADER)

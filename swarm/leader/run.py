@@ -9,28 +9,25 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from contextlib import suppress
 from typing import Protocol
 
-from swarm.backends.in_process import InProcessBackend
-from swarm.core.agent import AgentRecord
+from swarm.backends.port import Backend
 from swarm.core.identity import LEADER, color_for, make_run_id
-from swarm.core.roster import Member
 from swarm.core.spawn import TeammateSpec
 from swarm.core.times import format_time
-from swarm.errors import BackendError, StateError
+from swarm.errors import BackendError
+from swarm.leader.earlier import Earlier
 from swarm.leader.evidence import denied_requests, used_tokens
 from swarm.leader.options import RunOptions
 from swarm.leader.outcome import RunResult, decide_outcome
 from swarm.leader.progress import all_finished, can_progress, why_stuck
-from swarm.leader.records import leader_record, roster_member, starting_record
+from swarm.leader.records import leader_record
 from swarm.leader.report import write_report
+from swarm.leader.teammates import Teammates
 from swarm.settings import Settings
-from swarm.storage.dead import DeadLife, find_dead_lives, free_claims_of, free_dead_claims, is_due
 from swarm.storage.processes import new_run
 from swarm.storage.team import Team
 from swarm.teamfile.reader import LoadedTeamFile, MemberSpec, members
-from swarm.workspace.leftovers import end_leftovers, end_marked
 
 _TICK_SECONDS = 0.1
 
@@ -51,29 +48,32 @@ class Run:
         loaded: LoadedTeamFile,
         options: RunOptions,
         settings: Settings,
-        backend: InProcessBackend,
+        backend: Backend,
+        earlier: Earlier | None = None,
     ) -> None:
         self.team = team
-        self.run = new_run()
+        self.run = earlier.run if earlier else new_run()
+        self._earlier = earlier
         self._loaded = loaded
         self._options = options
         self._settings = settings
         self._backend = backend
-        self._leader_run_id = make_run_id(self.run, LEADER, 1)
+        self._leader_run_id = earlier.leader_run_id if earlier else make_run_id(self.run, LEADER, 1)
+        specs = [self._spec(position, member) for position, member in enumerate(members(loaded.team))]
+        if earlier:
+            specs = [earlier.spec_of(spec) for spec in specs]
+        self._teammates = Teammates(team, backend, specs)
         self._started = time.monotonic()
         self._interrupts = 0
         self._timed_out = False
         self._next_sweep = 0.0
         self._mark: object = None
-        self._spawned: list[str] = []
-        self._running: list[str] = []
         self._next_heartbeat = 0.0
 
     def interrupt(self) -> None:
         """Ask once for an orderly end; the second time everything is cancelled at once."""
         self._interrupts += 1
-        for name in self._backend.list_alive():
-            self._backend.ask_to_stop(name)
+        self._teammates.ask_to_stop()
 
     async def to_the_end(self, watcher: Watcher) -> RunResult:
         """Start the teammates, wait until nothing is left that could be done, stop them, report."""
@@ -82,8 +82,7 @@ class Run:
             "run_started", LEADER, run_id=self._leader_run_id, run=self.run, backend=self._backend.name
         )
         try:
-            for position, member in enumerate(members(self._loaded.team)):
-                await self._spawn(position, member)
+            await self._start()
             await self._watch(watcher)
         except BaseException:
             await self._stop_all()
@@ -93,20 +92,15 @@ class Run:
         watcher.look()
         return self._finish()
 
-    # Start
-
-    async def _spawn(self, position: int, member: MemberSpec) -> None:
-        spec = self._spec(position, member)
-        now = self.team.clock.now()
-        self.team.roster.add_member(roster_member(self.team.name, spec, now))
-        self.team.agents.save(starting_record(spec, now))
-        self.team.events.emit(
-            "agent_spawned", spec.name, run_id=spec.run_id, backend=spec.backend, model=spec.model
-        )
-        await self._backend.spawn(spec)
-        self._spawned.append(spec.name)
-        self._running.append(spec.name)
-        await self._until_ready(spec.name)
+    async def _start(self) -> None:
+        """Start all teammates; who was asked to stop before it was ready may not come up."""
+        if self._earlier and all_finished(self.team.tasks(LEADER).table()):
+            return
+        try:
+            await self._teammates.start(self._earlier.living if self._earlier else ())
+        except BackendError:
+            if not self._interrupts:
+                raise
 
     def _spec(self, position: int, member: MemberSpec) -> TeammateSpec:
         permissions = self._loaded.team.permissions
@@ -129,18 +123,6 @@ class Run:
             pace_seconds=self._options.pace_seconds,
         )
 
-    async def _until_ready(self, name: str) -> None:
-        deadline = time.monotonic() + self._settings.ready_timeout_seconds
-        while True:
-            record = self.team.agents.load(name)
-            if record is not None and record.state != "starting":
-                return
-            if not self._backend.is_alive(name) or time.monotonic() > deadline:
-                failure = self._backend.failure(name)
-                why = f"it ended with {failure!r}" if failure else "it did not report ready in time"
-                raise BackendError(f"{name} did not start: {why}", details={"agent": name})
-            await asyncio.sleep(0.005)
-
     # Watch
 
     async def _watch(self, watcher: Watcher) -> None:
@@ -152,12 +134,12 @@ class Run:
             changed = store.change_mark()
             if changed != self._mark:
                 self._mark = changed
-                self._backend.hint()
+                self._teammates.hint()
             self._read_mail()
-            await self._free_lost()
+            await self._teammates.look_after()
             watcher.look()
             table = store.table()
-            if all_finished(table) or not can_progress(table, self._alive_members()):
+            if all_finished(table) or not can_progress(table, self._teammates.alive()):
                 return
             limit = self._options.timeout_seconds
             if limit is not None and time.monotonic() - self._started > limit:
@@ -171,10 +153,6 @@ class Run:
             self._next_sweep = time.monotonic() + self._settings.idle_sweep_seconds
             await asyncio.to_thread(self.team.tasks(LEADER).sweep)
 
-    def _alive_members(self) -> list[Member]:
-        roster = self.team.roster.load()
-        return [roster.member(name) for name in self._backend.list_alive()]
-
     def _read_mail(self) -> None:
         """Acknowledge what came for the leader: a run without a leader's model keeps it in the history."""
         inbox = self.team.inbox(LEADER)
@@ -182,49 +160,11 @@ class Run:
         if waiting:
             inbox.acknowledge([message.msg_id for message in waiting])
 
-    async def _free_lost(self) -> None:
-        """Free what dead agents held. That a teammate in this very process is dead only the backend knows."""
-        with suppress(StateError):  # files that cannot be used now: the next look may do better
-            for name in [name for name in self._running if not self._backend.is_alive(name)]:
-                dead = self._lost(name)
-                if dead is not None:
-                    await asyncio.to_thread(free_claims_of, self.team, dead, self._end_tools, LEADER)
-                self._running.remove(name)
-            if is_due(self.team) and find_dead_lives(self.team, LEADER):
-                await asyncio.to_thread(free_dead_claims, self.team, self._end_tools, LEADER)
-
-    def _lost(self, name: str) -> DeadLife | None:
-        """Return a teammate that has ended without saying so, or with a task in hand."""
-        record, run_id = self.team.agents.load(name), make_run_id(self.run, name, 1)
-        if record is None or record.run_id != run_id:
-            return None
-        if record.state == "stopped" and not self.team.tasks(LEADER).table().in_progress_of(name):
-            return None
-        failure = self._backend.failure(name)
-        reason = f"{name} ended unexpectedly" + (f": {failure!r}" if failure else "")
-        return DeadLife(record=record, reason=reason)
-
-    def _end_tools(self, life: AgentRecord) -> None:
-        end_leftovers(life, wait=self._settings.bash_kill_wait_seconds)
-
     # End
 
     async def _stop_all(self) -> None:
-        stopping = asyncio.ensure_future(self._backend.stop(timeout=self._settings.stop_timeout_seconds))
-        while not stopping.done():
-            if self._interrupts > 1:
-                await self._backend.kill(timeout=self._settings.stop_timeout_seconds)
-            await asyncio.wait([stopping], timeout=_TICK_SECONDS)
-        for name in stopping.result():
-            self.team.events.emit("agent_died", name, reason="did not stop in time and was cancelled")
-        self._end_leftovers()
-        await self._free_lost()
+        await self._teammates.stop(lambda: self._interrupts > 1)
         self._read_mail()
-
-    def _end_leftovers(self) -> None:
-        """End what the teammates' commands left in the background: nothing of a run outlives it."""
-        for name in self._spawned:
-            end_marked(make_run_id(self.run, name, 1), wait=self._settings.bash_kill_wait_seconds)
 
     def _finish(self) -> RunResult:
         store = self.team.tasks(LEADER)

@@ -143,6 +143,9 @@ class TeamLayout(Value):
     def spawn_dir(self) -> str:
         return f"{self.team_dir}/.spawn"
 
+    def spawn_file(self, name: str) -> str:
+        return f"{self.spawn_dir}/{name}.json"
+
     @property
     def tasks_link(self) -> str:
         return f"{self.team_dir}/tasks"

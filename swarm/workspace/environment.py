@@ -1,4 +1,4 @@
-"""What a command run by a teammate sees of the environment: a short list, so that no secret leaks."""
+"""What a teammate and its commands see of the environment: a short list, so that no secret leaks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,17 @@ _PASSED_ON = frozenset(
     + [f"{kind}_PROXY" for kind in ("HTTP", "HTTPS", "FTP", "ALL", "NO")]
 )
 
+_FOR_THE_MODEL = "ANTHROPIC_"
+
+
+def told_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what a teammate is told of its starter's environment: what its commands get, and its keys."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if _is_passed_on(name) or name.startswith(_FOR_THE_MODEL)
+    }
+
 
 def child_environment(
     environ: Mapping[str, str], *, root: str, team: str, agent: str, run_id: str, task: str | None
@@ -19,7 +30,7 @@ def child_environment(
 
     `environ` is the teammate's own environment. `task` is the task in hand, if there is one.
     """
-    child = {name: value for name, value in environ.items() if name in _PASSED_ON or name.startswith("LC_")}
+    child = {name: value for name, value in environ.items() if _is_passed_on(name)}
     child["CLAUDE_CONFIG_DIR"] = os.path.abspath(root)
     child["SWARM_TEAM"] = team
     child["SWARM_AGENT"] = agent
@@ -27,3 +38,7 @@ def child_environment(
     if task is not None:
         child["SWARM_TASK"] = task
     return child
+
+
+def _is_passed_on(name: str) -> bool:
+    return name in _PASSED_ON or name.startswith("LC_")

@@ -57,6 +57,27 @@ def members(leader: Leader | None, mark: str | None) -> tuple[Seen, ...]:
     return tuple(table[number] for number in sorted(found))
 
 
+def ask_to_end(process: Leader) -> bool:
+    """Send TERM to this very process; False when it is gone. Nobody who got its number since is hit."""
+    try:
+        handle = os.pidfd_open(process.pid) if hasattr(os, "pidfd_open") else None
+    except OSError:
+        return False
+    try:
+        if not is_running(*process):
+            return False
+        if handle is None:
+            os.kill(process.pid, signal.SIGTERM)
+        else:
+            signal.pidfd_send_signal(handle, signal.SIGTERM)
+    except ProcessLookupError:
+        return False
+    finally:
+        if handle is not None:
+            os.close(handle)
+    return True
+
+
 def kill_tree(leader: Leader | None, mark: str | None, wait: float) -> tuple[int, ...]:
     """Kill that tree and return the pids that are still there after `wait` seconds; usually none.
 

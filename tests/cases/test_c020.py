@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from swarm.errors import ModelError
-from tests.support.command import Ended, Shell
+from tests.support.command import Ended, Shell, processes_of_run
 from tests.support.live_team import LiveTeam
 from tests.support.models import FakeModel
 from worker.model.port import ModelEvent, ModelRequest
@@ -23,7 +24,7 @@ from worker.workbench import Workbench
 
 pytestmark = pytest.mark.timeout(60)
 
-TASKS = [
+TASKS: list[dict[str, Any]] = [
     {"key": "a", "subject": "First", "script": [{"say": "Done."}], "owner": "w1"},
     {
         "key": "b",
@@ -98,3 +99,28 @@ async def test_who_waits_is_told_which_task_failed(isolated_home: Path, broken: 
     assert told in failed[0]
     assert [task.status for task in team.tasks()] == ["completed", "failed", "completed"]
     assert team.task("b").attempts == 3
+
+
+def test_a_run_whose_worker_dies_each_time_ends_by_itself(isolated_home: Path) -> None:
+    """Each life of w2 is killed by its own command; w1 does its work, and the run says what is left."""
+    deadly = [{"calls": [{"Bash": {"command": "kill -9 $PPID; sleep 600"}}]}, {"say": "Done."}]
+    tasks = [task | ({"script": deadly} if task["key"] == "b" else {}) for task in TASKS]
+    team = {
+        "name": "t1",
+        "workspace": ".",
+        "model": "scripted",
+        "permissions": {"mode": "bypassPermissions"},
+        "teammates": [{"name": "w1"}, {"name": "w2"}],
+        "tasks": tasks,
+    }
+    (isolated_home / "team.yaml").write_text(yaml.safe_dump(team), encoding="utf-8")
+    shell = Shell(isolated_home, isolated_home)
+
+    ended = shell.swarm("run", "team.yaml", "--backend", "process", "--json", SWARM_TIME_SCALE="0.2")
+
+    assert ended.code == 6, ended.err
+    first, second, third = ended.json()["tasks"]
+    assert (first["status"], third["status"]) == ("completed", "completed")
+    assert second["status"] in ("pending", "failed")
+    assert second["reason"]
+    assert processes_of_run(ended.json()["run"]) == []

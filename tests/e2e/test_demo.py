@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.command import REPOSITORY, Shell, processes_of_run
+from tests.support.private_tmux import private_tmux
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -28,11 +29,11 @@ def bare_path(tmp_path: Path) -> str:
     return str(folder)
 
 
-@pytest.fixture
-def demo(shell: Shell, bare_path: str) -> tuple[Shell, dict[str, Any]]:
-    """A finished demo."""
+@pytest.fixture(params=["auto", "process"])
+def demo(request: pytest.FixtureRequest, shell: Shell, bare_path: str) -> tuple[Shell, dict[str, Any]]:
+    """A finished demo, with each backend that needs nothing but Python."""
     plain = Shell(shell.home, shell.cwd, bare_path)
-    ended = plain.swarm("demo", "--json")
+    ended = plain.swarm("demo", "--json", "--backend", request.param)
     assert ended.code == 0, ended.err
     return plain, ended.json()
 
@@ -171,3 +172,20 @@ def test_folders_and_files_are_private(demo: tuple[Shell, dict[str, Any]]) -> No
         for path in [top, *top.rglob("*")]:
             if not path.is_symlink():
                 assert path.stat().st_mode & 0o077 == 0, path
+
+
+@pytest.mark.tmux
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+def test_the_demo_in_tmux_leaves_nothing_behind(shell: Shell) -> None:
+    """The same work, each teammate in a pane; afterwards no pane, no server, no socket, no process."""
+    with private_tmux() as tmux:
+        ended = shell.swarm("demo", "--backend", "tmux", TMUX_TMPDIR=tmux.folder)
+
+        assert ended.code == 0, ended.err
+        assert "The panes are on a server of their own: tmux -S " in ended.err
+        assert tmux.sockets() == []
+    (team,) = (shell.root / "teams").glob("demo-*")
+    assert list((team / ".spawn").iterdir()) == []
+    record = json.loads((team / "agents" / "researcher.json").read_text())
+    assert (record["backend"], record["state"], record["reason"]) == ("tmux", "stopped", "asked")
+    assert processes_of_run(record["run_id"].partition(".")[0]) == []

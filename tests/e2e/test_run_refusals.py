@@ -120,10 +120,7 @@ def test_a_fresh_team_file_in_the_repository_runs(shell: Shell) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("--backend", "tmux"),
-        ("--backend", "process"),
         ("--model", "claude-sonnet-5-5"),
-        ("--resume",),
         ("--budget", "5"),
         ("--detach",),
         ("--permission-mode", "plan"),

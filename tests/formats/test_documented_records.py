@@ -19,6 +19,7 @@ from swarm.core.message import (
     idle_notification,
     parse_control,
     parse_messages,
+    pause_order,
     render_message,
     shutdown_reply,
     shutdown_request,
@@ -152,6 +153,7 @@ def test_control_messages_are_made_as_documented() -> None:
         idle_notification("builder-1", "no_task", "2026-11-30T12:35:00.000Z"),
         shutdown_request("team-lead", "builder-1", "2026-11-30T12:34:31.455Z", "work done"),
         shutdown_reply(request_id, "builder-1", at, approved=True),
+        pause_order("2026-11-30T12:36:00.000Z"),
         task_report(
             "7", "completed", "Renamed in api/ and its tests.", None, ["9"], "2026-11-30T12:34:11.020Z"
         ),

@@ -49,6 +49,8 @@ class Shell:
             "LANG": "C.UTF-8",
             "TMPDIR": str(self.cwd),
             "PYTHONPATH": str(REPOSITORY),
+            "SWARM_BACKEND": "in-process",
+            "TMUX_TMPDIR": os.environ["TMUX_TMPDIR"],
         }
         return (
             base | {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")} | more

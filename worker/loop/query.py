@@ -34,7 +34,8 @@ class LoopDeps(Value):
     """Everything the loop cannot decide by itself, handed in.
 
     `run_tools` returns one result per call, in the order of the calls, and never raises for a tool that
-    fails. `gather_attachments` returns what the model must hear before its next turn. `abort` is set once.
+    fails. `gather_attachments` returns what the model must hear before its next turn, and may keep it
+    waiting. `abort` is set once.
     """
 
     model: Model
@@ -84,6 +85,9 @@ async def run_loop(state: LoopState, deps: LoopDeps) -> AsyncGenerator[LoopEvent
             step = advance(step.state, StreamAborted())
             continue
         asking = attach(step.state, await deps.gather_attachments())
+        if deps.abort.is_set():  # it came while we waited for what there is to tell
+            step = advance(asking, StreamAborted())
+            continue
         yield RequestStarted(turn=asking.turn, transition=asking.transition)
         observed: Observation = StreamAborted()
         async with aclosing(_ask(asking, deps)) as events:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from swarm.core.message import ORDERS, may_send, parse_control
 from swarm.core.message import Message as Mail
-from swarm.core.message import may_send, parse_control
 from swarm.core.untrusted import wrap_teammate_message
 from swarm.storage.inbox import Inbox
 from worker.messages import Block, text_block, user_message
 from worker.session.transcript import Transcript
-
-SHUTDOWN_REQUEST = "shutdown_request"
 
 
 class MailReader:
@@ -28,7 +26,7 @@ class MailReader:
     def take(self, transcript: Transcript) -> list[Block]:
         """Return the new mail as text for the model, already in the transcript and acknowledged.
 
-        Orders that the runtime obeys stay in the inbox until the task in hand is over.
+        Orders that the runtime obeys are left to it.
         """
         waiting = [mail for mail in self._inbox.peek() if order_in(mail, self._owner) is None]
         fresh = [mail for mail in waiting if mail.msg_id not in self._given]
@@ -48,6 +46,6 @@ def order_in(mail: Mail, owner: str) -> dict[str, object] | None:
     The same text from anybody else is text.
     """
     control = parse_control(mail.text)
-    if control is None or control["type"] != SHUTDOWN_REQUEST:
+    if control is None or control["type"] not in ORDERS:
         return None
-    return control if may_send(SHUTDOWN_REQUEST, mail.sender, owner) else None
+    return control if may_send(control["type"], mail.sender, owner) else None

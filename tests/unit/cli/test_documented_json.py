@@ -62,6 +62,14 @@ def test_status(demo: Swarm, team: Team) -> None:
     assert keys(printed["tasks"]) == keys(shown["tasks"])
 
 
+def test_stop(demo: Swarm, team: Team) -> None:
+    team.agents.save(a_record("w1", "stopped", reason="asked"))
+    printed, shown = demo("stop", "w1", "--json").json(), documented("stop")
+
+    assert keys(printed) == keys(shown)
+    assert keys(printed["agents"][0]) == keys(shown["agents"][0])
+
+
 def test_team_list(demo: Swarm) -> None:
     printed, shown = demo("team", "list", "--json").json(), documented("team list")
 

@@ -19,9 +19,11 @@ PROMISED = {
     ("init",): "",
     ("validate",): "--json",
     ("plan",): "--format --json",
-    (
-        "run",
-    ): "--name --backend --model --teammates --permission-mode --timeout --headless --json --allow-dirty",
+    ("run",): (
+        "--name --backend --model --teammates --permission-mode --timeout --headless --json --allow-dirty "
+        "--resume"
+    ),
+    ("resume",): "--backend --timeout --headless --json",
     ("demo",): "--backend --json",
     ("team", "create"): "--description --workspace --json",
     ("team", "list"): "--json",
@@ -46,6 +48,13 @@ PROMISED = {
     ("task", "wait"): "--timeout --json",
     ("send",): "--as --summary --id --json",
     ("mail",): "--unread --all --follow --json",
+    ("spawn",): "--backend --agent-type --model --permission-mode --prompt --json",
+    ("restart",): "--backend --model --permission-mode --timeout --force --json",
+    ("stop",): "--all --timeout --force --json",
+    ("pause",): "--all --json",
+    ("continue",): "--all --json",
+    ("attach",): "",
+    ("undo",): "--dry-run --force --json",
     ("status",): "--json",
     ("logs",): "--follow",
     ("events",): "--follow --json",

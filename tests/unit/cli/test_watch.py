@@ -69,9 +69,52 @@ def test_status_is_one_screen_for_people(demo: Swarm, team: Team) -> None:
     assert lines[1].endswith("; leader alive")
     assert lines[3] == "1 task: ● 1 in progress"
     assert lines[5:] == [
-        "  w1  working  task 1 first        2m",
-        "  w2  idle     waiting for task 1  2m  1 message unread",
+        "  agent  state    does                since  where       heard",
+        "  w1     working  task 1 first        2m     in-process  0s ago",
+        "  w2     idle     waiting for task 1  2m     in-process  0s ago  1 message unread",
     ]
+
+
+@pytest.mark.parametrize(
+    ("facts", "does"),
+    [
+        ({"pid": GONE_PID, "task": "9"}, "dead   its process is gone: task 9"),
+        ({"silent": 3700, "task": "9"}, "stalled  no sign of life for 1h 01m: task 9"),
+        ({"state": "waiting", "reason": "leader_gone"}, "waiting  its leader is gone"),
+        ({"state": "paused", "task": "9"}, "paused   task 9"),
+        ({"state": "orphaned", "task": "9"}, "orphaned  its leader is gone: task 9"),
+        ({"state": "stopped", "reason": "failed"}, "stopped  failed: see swarm logs w1"),
+        ({"state": "stopped", "reason": "asked"}, "stopped  was asked to"),
+        ({"state": "idle", "reason": "no_task"}, "idle     no task"),
+    ],
+)
+def test_status_says_why(demo: Swarm, team: Team, facts: dict[str, Any], does: str) -> None:
+    team.agents.save(a_record("w1", **facts))
+    line = next(line for line in demo("status").lines if line.startswith("  w1 "))
+
+    assert " ".join(does.split()) in " ".join(line.split())
+
+
+def test_status_says_what_helps(demo: Swarm, team: Team) -> None:
+    add(demo, "first")
+    team.agents.save(a_record("w1", pid=GONE_PID))
+    team.agents.save(a_record("w2", "paused"))
+    assert demo("status").lines[-2:] == [
+        "swarm restart w1 starts it anew",
+        "swarm continue w2 lets it go on",
+    ]
+    team.agents.save(a_record("team-lead", pid=GONE_PID))
+    assert demo("status").lines[-2] == "swarm resume demo takes the run up again"
+    team.agents.save(a_record("w1"))
+    team.agents.save(a_record("w2"))
+    team.agents.save(a_record("team-lead"))
+    assert demo("status").lines[-1].startswith("  w2 ")
+
+
+def test_status_does_not_wait_to_hear_from_one_who_has_stopped(demo: Swarm, team: Team) -> None:
+    team.agents.save(a_record("w1", "stopped", reason="asked", silent=3600))
+
+    assert "ago" not in demo("status").out
 
 
 def test_status_tells_a_leader_that_went_from_one_that_never_was(demo: Swarm, team: Team) -> None:
@@ -88,12 +131,6 @@ def test_status_tells_a_leader_that_went_from_one_that_never_was(demo: Swarm, te
 
 def test_status_of_an_empty_team_says_what_to_do(demo: Swarm) -> None:
     assert "no tasks yet; add one with swarm task add" in demo("status").out
-
-
-def test_status_shows_silence(demo: Swarm, team: Team) -> None:
-    team.agents.save(a_record("w1", silent=3700, task="9"))
-
-    assert "stalled  no sign of life for 1h 01m: task 9" in demo("status").out
 
 
 def test_status_counts_open_questions(demo: Swarm, team: Team) -> None:

@@ -118,11 +118,20 @@ def test_a_report_says_why_a_task_failed() -> None:
     }
 
 
+ORDERS_OF_THE_LEADER = {
+    "shutdown_request",
+    "swarm.pause",
+    "swarm.continue",
+    "plan_approval_response",
+    "permission_response",
+}
+
+
 def test_orders_are_obeyed_from_the_leader_alone() -> None:
     """A teammate, a person's shell or the leader itself cannot shut anybody down by mail."""
     orders = {kind for kind in CONTROL_KINDS if may_send(kind, LEADER, "w1")}
 
-    assert orders == {"shutdown_request", "plan_approval_response", "permission_response"}
+    assert orders == ORDERS_OF_THE_LEADER
     for sender in ("w2", "user", "runtime", "w1"):
         assert not any(may_send(kind, sender, "w1") for kind in CONTROL_KINDS)
     assert not any(may_send(kind, LEADER, LEADER) for kind in CONTROL_KINDS)
@@ -131,6 +140,6 @@ def test_orders_are_obeyed_from_the_leader_alone() -> None:
 def test_reports_are_heard_by_the_leader_alone() -> None:
     reports = {kind for kind in CONTROL_KINDS if may_send(kind, "w1", LEADER)}
 
-    assert reports == CONTROL_KINDS - {"shutdown_request", "plan_approval_response", "permission_response"}
+    assert reports == CONTROL_KINDS - ORDERS_OF_THE_LEADER
     assert not any(may_send(kind, "user", LEADER) for kind in CONTROL_KINDS)
     assert not may_send("make_coffee", "w1", LEADER)

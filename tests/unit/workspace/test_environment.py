@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from swarm.workspace.environment import child_environment
+from swarm.workspace.environment import child_environment, told_environment
 
 
 def child(environ, task="7", root="/r"):
@@ -59,3 +59,10 @@ def test_our_own_values_cannot_be_inherited():
     inherited = dict.fromkeys(names, "/elsewhere")
 
     assert child(inherited) == child({})
+
+
+def test_a_teammate_is_told_what_its_commands_get_and_the_keys_of_the_model():
+    """Nothing else of the leader's environment is written to a file."""
+    told = told_environment({"PATH": "/bin", "LC_ALL": "C", "ANTHROPIC_API_KEY": "k", "GITHUB_TOKEN": "t"})
+
+    assert told == {"PATH": "/bin", "LC_ALL": "C", "ANTHROPIC_API_KEY": "k"}

@@ -1,0 +1,52 @@
+"""`swarm resume`: a run is taken up where it stopped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from swarm.backends.select import select_backend
+from swarm.cli.run import drive
+from swarm.cli.session import Io, only_for_people, team_to_change
+from swarm.cli.team_file import read_team_file
+from swarm.errors import StateError
+from swarm.leader.earlier import backend_before, take_up
+from swarm.leader.launch import prepare_again
+from swarm.leader.options import RunOptions
+from swarm.storage.team import Team
+
+
+def resume(args: Mapping[str, Any], io: Io) -> int:
+    """Lead a team that was led before, to the end; return the exit code of its outcome."""
+    only_for_people(io, "resume a run")
+    team = team_to_change(args if args["name"] is None else {**args, "team": args["name"]}, io)
+    path = team.layout.team_file
+    if not os.path.exists(path):
+        raise StateError(
+            f"team {team.name} was not made by swarm run, so there is no run to take up; "
+            "swarm spawn NAME starts a teammate",
+            code="nothing_ready",
+            details={"path": path},
+        )
+    loaded = read_team_file(path)
+    backend, reason = _backend(team, args["backend"], io)
+    options = RunOptions(
+        root=io.root,
+        environ=dict(io.environ),
+        name=team.name,
+        backend=backend,
+        backend_reason=reason,
+        timeout_seconds=args["timeout"],
+    )
+    prepare_again(team, loaded, options, io.settings)
+    earlier = take_up(team, backend)
+    return drive(team, loaded, options, io, earlier)
+
+
+def _backend(team: Team, given: str | None, io: Io) -> tuple[str, str]:
+    """Return where teammates are to run: where they did, so that those that live can be taken over."""
+    before = backend_before(team)
+    if given is None and before is not None:
+        return select_backend(before, io.environ)[0], "where it ran before"
+    return select_backend(given or io.environ.get("SWARM_BACKEND") or "auto", io.environ)

@@ -1,0 +1,143 @@
+"""`swarm spawn` and `swarm restart`: one teammate, started by hand, that outlives the command."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from swarm.backends.select import FOR_ONE, select_backend
+from swarm.cli.backends import cleaned_up, make_backend
+from swarm.cli.presence import agent_object, look_at
+from swarm.cli.session import Io, actor, only_for_people, team_to_change
+from swarm.cli.team_file import read_team_file
+from swarm.core.identity import LEADER, USER, check_name
+from swarm.core.message import Message
+from swarm.core.spawn import TeammateSpec
+from swarm.core.times import format_time
+from swarm.errors import ConfigError, StateError
+from swarm.leader.ending import end_agents, is_over
+from swarm.leader.enlisting import Wish, make_spec
+from swarm.leader.spawning import start_teammates
+from swarm.permissions.modes import check_mode
+from swarm.storage.lock import FileLock
+from swarm.storage.processes import new_msg_id
+from swarm.storage.team import Team
+
+_IN_PROCESS = "in-process"
+
+
+def spawn(args: Mapping[str, Any], io: Io) -> int:
+    """Start a teammate and return when it is ready; nothing is left of one that does not come up."""
+    only_for_people(io, "start teammates")
+    team = team_to_change(args, io)
+    name = check_name(args["name"])
+    with _turn(team, name):
+        _insist_that_it_is_over(team, name)
+        _start(team, name, args, io)
+    return 0
+
+
+def restart(args: Mapping[str, Any], io: Io) -> int:
+    """End a teammate if it is there, and start its next life."""
+    only_for_people(io, "restart teammates")
+    team = team_to_change(args, io)
+    name = team.roster.load().member(args["name"]).name
+    if name == LEADER:
+        raise ConfigError(
+            f"{LEADER} leads the run; swarm resume {team.name} takes up a run that lost it",
+            code="bad_value",
+            details={"value": name},
+        )
+    timeout = args["timeout"] if args["timeout"] is not None else io.settings.stop_timeout_seconds
+    with _turn(team, name):
+        with cleaned_up(team, [name], io.environ):
+            end_agents(team, [name], by=actor(io), timeout=timeout, force=bool(args["force"]))
+        _start(team, name, args, io)
+    return 0
+
+
+def _turn(team: Team, name: str) -> FileLock:
+    """Return the lock that makes two starts of one name take turns."""
+    return FileLock(team.layout.lock(f"spawn-{name}"), team.settings, team.clock, USER)
+
+
+def _insist_that_it_is_over(team: Team, name: str) -> None:
+    record = team.agents.load(name)
+    if record is None or is_over(record):
+        return
+    raise StateError(
+        f"{name} is running already ({record.state}); tell it something with swarm send {name}, "
+        f"or start it anew with swarm restart {name}",
+        code="agent_alive",
+        details={"agent": name, "state": record.state},
+    )
+
+
+def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:
+    backend, reason = _backend(team, name, args["backend"], io)
+    path = team.layout.team_file
+    file = read_team_file(path) if os.path.exists(path) else None
+    mode = args["permission_mode"]
+    wish = Wish(
+        backend=backend,
+        model=args["model"],
+        permission_mode=None if mode is None else check_mode(mode),
+        role=args.get("agent_type"),
+    )
+    spec = make_spec(team, name, wish, dict(io.environ), file)
+    _check_model(spec, team)
+    io.note(f"Backend {backend}: {reason}")
+    told = _tell(team, name, args.get("prompt"))
+    try:
+        asyncio.run(start_teammates(team, make_backend(backend, team, io.environ), [spec]))
+    except BaseException:
+        if told is not None:
+            team.inbox(name).acknowledge([told])
+        raise
+    _show(team, name, io)
+
+
+def _backend(team: Team, name: str, given: str | None, io: Io) -> tuple[str, str]:
+    """Return where it is to run: as the option says, as it did before, as the environment says, or best."""
+    if given == _IN_PROCESS:
+        raise ConfigError(
+            "a teammate that is started by hand has a process of its own; use --backend tmux or process",
+            code="bad_value",
+            details={"option": "--backend", "value": given, "valid": ["auto", *FOR_ONE]},
+        )
+    before = team.agents.load(name)
+    if not given and before is not None and before.backend != _IN_PROCESS:
+        return select_backend(before.backend, io.environ, FOR_ONE)[0], "where it ran before"
+    usual = io.environ.get("SWARM_BACKEND")
+    return select_backend(given or (usual if usual != _IN_PROCESS else None) or "auto", io.environ, FOR_ONE)
+
+
+def _check_model(spec: TeammateSpec, team: Team) -> None:
+    from worker.model.choose import choose_model
+
+    choose_model(spec.model, team_file=team.layout.team_file, pace_seconds=0.0)
+
+
+def _tell(team: Team, name: str, text: str | None) -> str | None:
+    """Put the first message into its inbox before it looks there; return the message's id."""
+    if text is None:
+        return None
+    if not text.strip():
+        raise ConfigError("the prompt is blank", code="bad_value", details={"option": "--prompt"})
+    at, msg_id = format_time(team.clock.now()), new_msg_id()
+    message = Message(sender=USER, to=name, text=text, timestamp=at, msg_id=msg_id)
+    team.inbox(name).deliver(message, retry=False)
+    team.events.emit("mail_sent", USER, to=name, msg_id=msg_id)
+    return msg_id
+
+
+def _show(team: Team, name: str, io: Io) -> None:
+    present = look_at(team, team.roster.load().member(name))
+    if io.json:
+        io.print_json(agent_object(present))
+        return
+    record = present.record
+    where = f" ({record.backend}, pid {record.pid})" if record is not None else ""
+    io.print(f"{name} is {present.state}{where}")

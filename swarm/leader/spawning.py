@@ -1,0 +1,121 @@
+"""Starting one teammate: begun, then confirmed by itself, or undone."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from swarm.backends.last_words import last_words
+from swarm.backends.port import Backend
+from swarm.core.spawn import TeammateSpec
+from swarm.errors import BackendError, SwarmError
+from swarm.leader.orders import drop_orders
+from swarm.leader.records import roster_member, starting_record
+from swarm.storage.team import Team
+
+_LOOK_SECONDS = 0.005
+
+
+async def start_teammates(team: Team, backend: Backend, specs: Sequence[TeammateSpec]) -> None:
+    """Start these side by side and wait until each has reported ready.
+
+    When one of them does not come up nothing of it is left but its log and its record, and the error says
+    why. Those that have come up by then stay.
+    """
+    begun: list[TeammateSpec] = []
+    members = team.roster.load().names()
+    try:
+        for spec in specs:
+            await begin(team, backend, spec)
+            begun.append(spec)
+        for spec in specs:
+            await _confirmed(team, backend, spec)
+    except BaseException:
+        for spec in begun:
+            if is_starting(team, spec) or has_failed(team, spec):
+                await undo(team, backend, spec, restarted=spec.name in members)
+        raise
+
+
+async def begin(team: Team, backend: Backend, spec: TeammateSpec) -> None:
+    """Write down that this teammate starts, and start it; undone when that fails.
+
+    One that is on the roster had a life before: it is restarted, without the orders that were for that life.
+    """
+    entry = roster_member(team.name, spec, team.clock.now())
+    restarted = team.roster.load().find(spec.name) is not None
+    if restarted:
+        drop_orders(team, spec.name)
+        team.roster.update_member(
+            spec.name,
+            backend_type=spec.backend,
+            tmux_pane_id=entry.tmux_pane_id,
+            model=spec.model,
+            permission_mode=spec.permission_mode,
+            role=spec.role,
+        )
+    else:
+        team.roster.add_member(entry)
+    try:
+        team.agents.save(starting_record(spec, team.clock.now()))
+        kind = "agent_restarted" if restarted else "agent_spawned"
+        team.events.emit(kind, spec.name, run_id=spec.run_id, backend=spec.backend, model=spec.model)
+        await backend.spawn(spec)
+        _name_pane(team, spec)
+    except BaseException:
+        _write_off(team, spec, restarted=restarted)
+        raise
+
+
+def _name_pane(team: Team, spec: TeammateSpec) -> None:
+    """Tell other readers of the roster in which pane of tmux it is, if it is in one."""
+    record = team.agents.load(spec.name)
+    pane = record.handle.get("pane") if record is not None and record.run_id == spec.run_id else None
+    if isinstance(pane, str):
+        team.roster.update_member(spec.name, tmux_pane_id=pane)
+
+
+def is_starting(team: Team, spec: TeammateSpec) -> bool:
+    """Whether this life has not reported yet."""
+    record = team.agents.load(spec.name)
+    return record is not None and record.run_id == spec.run_id and record.state == "starting"
+
+
+def has_failed(team: Team, spec: TeammateSpec) -> bool:
+    """Whether this life has ended by a fault."""
+    record = team.agents.load(spec.name)
+    return record is not None and (record.run_id, record.reason) == (spec.run_id, "failed")
+
+
+async def undo(team: Team, backend: Backend, spec: TeammateSpec, *, restarted: bool) -> None:
+    """End a start that was not confirmed: process, spawn file, and its place on the roster if it is new."""
+    with suppress(SwarmError):
+        await backend.kill(timeout=team.settings.stop_timeout_seconds, names=[spec.name])
+    _write_off(team, spec, restarted=restarted)
+
+
+def _write_off(team: Team, spec: TeammateSpec, *, restarted: bool) -> None:
+    """Write that this life never was one; an error in this would hide why."""
+    with suppress(SwarmError):
+        team.agents.end_life(spec.run_id, "failed")
+        team.events.emit("agent_stopped", spec.name, run_id=spec.run_id, reason="failed")
+        if not restarted:
+            team.roster.remove_member(spec.name)
+
+
+async def _confirmed(team: Team, backend: Backend, spec: TeammateSpec) -> None:
+    deadline = time.monotonic() + team.settings.ready_timeout_seconds
+    while is_starting(team, spec):
+        if not backend.is_alive(spec.name):
+            raise _not_started(spec, backend.failure(spec.name) or "it ended before it was ready")
+        if time.monotonic() > deadline:
+            raise _not_started(spec, "it did not report ready in time")
+        await asyncio.sleep(_LOOK_SECONDS)
+    if has_failed(team, spec):
+        raise _not_started(spec, last_words(team.layout.log(spec.name)) or "it failed")
+
+
+def _not_started(spec: TeammateSpec, why: str) -> BackendError:
+    return BackendError(f"{spec.name} did not start: {why}", details={"agent": spec.name})

@@ -1,0 +1,192 @@
+"""`swarm spawn` and `swarm restart`: teammates in processes of their own, started by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from swarm.core.agent import AgentRecord
+from swarm.storage.processes import start_ticks
+from swarm.testing.wait import wait_until
+from tests.integration.team.steps import WAITS_FOR_GO, task
+from tests.support.command import Ended, Shell
+from tests.support.live_team import LiveTeam
+from worker.messages import final_text
+
+pytestmark = pytest.mark.timeout(60)
+
+
+PROCESS = ("--backend", "process", "--permission-mode", "bypassPermissions")
+
+
+@pytest.fixture
+def team(isolated_home: Path) -> LiveTeam:
+    return LiveTeam(
+        isolated_home,
+        permissions={"mode": "bypassPermissions"},
+        teammates=[{"name": "w1"}],
+        tasks=[task("a", script=WAITS_FOR_GO)],
+    )
+
+
+@pytest.fixture
+def shell(isolated_home: Path, team: LiveTeam) -> Iterator[Shell]:
+    made = Shell(isolated_home, team.workspace)
+    yield made
+    made.swarm("stop", "--all", "--force")
+    assert all(start_ticks(found.pid) is None for found in team.team.agents.list_agents() if found.pid)
+
+
+def spawn(shell: Shell, name: str, *words: str) -> Any:
+    ended = shell.swarm("spawn", name, *PROCESS, *words, "--json")
+    assert ended.code == 0, ended.err
+    return ended.json()
+
+
+def error(ended: Ended) -> dict[str, Any]:
+    assert ended.out == ""
+    found: dict[str, Any] = json.loads(ended.err)["error"]
+    return found
+
+
+def record(team: LiveTeam, name: str = "w1") -> AgentRecord:
+    found = team.team.agents.load(name)
+    assert found is not None
+    return found
+
+
+def works(team: LiveTeam) -> None:
+    wait_until((team.workspace / "began").exists, timeout=20, what="it works")
+
+
+def test_a_teammate_that_is_spawned_is_ready_and_works(team: LiveTeam, shell: Shell) -> None:
+    agent = spawn(shell, "w1")
+    (shown,) = shell.swarm("status", "--json").json()["agents"]
+
+    assert list(agent)[:2] == ["name", "state"]
+    assert set(agent) <= set(shown) | {"reason"}
+    assert agent["pid"] == record(team).pid
+    assert os.getpgid(agent["pid"]) == agent["pid"]
+    assert not list(Path(team.team.layout.spawn_dir).iterdir())
+    works(team)
+    (team.workspace / "go").touch()
+    wait_until(lambda: team.task("a").finished, timeout=20, what="it is done")
+    assert team.task("a").status == "completed"
+
+
+def test_a_new_name_joins_with_its_role_and_its_prompt(team: LiveTeam, shell: Shell) -> None:
+    """The prompt goes by a file, so nothing on the way reads or cuts it."""
+    prompt = "Look at 'this' and \"that\"; $HOME `x`\n" * 800
+    spawn(shell, "extra", "--agent-type", "builder", "--prompt", prompt)
+    works(team)
+
+    member = team.team.roster.load().member("extra")
+    assert (member.role, member.backend_type, member.permission_mode) == (
+        "builder",
+        "process",
+        "bypassPermissions",
+    )
+    first = team.messages("extra", team.sessions("extra")[0])[0]
+    assert prompt.strip() in final_text(first) or prompt.strip() in str(first["content"][-1]["text"])
+    assert [event.event for event in team.events("agent_spawned", "agent_restarted")] == ["agent_spawned"]
+
+
+def test_who_is_alive_is_not_spawned_again(team: LiveTeam, shell: Shell) -> None:
+    spawn(shell, "w1")
+    before = record(team)
+    ended = shell.swarm("spawn", "w1", "--json")
+
+    assert (ended.code, error(ended)["code"]) == (4, "agent_alive")
+    assert "swarm send w1" in error(ended)["message"]
+    assert (record(team).pid, record(team).run_id) == (before.pid, before.run_id)
+
+
+def test_who_died_gets_a_next_life(team: LiveTeam, shell: Shell) -> None:
+    spawn(shell, "w1")
+    works(team)
+    before = record(team)
+    assert before.pid is not None
+    os.kill(before.pid, signal.SIGKILL)
+    wait_until(lambda: start_ticks(before.pid or 0) is None, timeout=5, what="it is gone")
+    spawn(shell, "w1")
+
+    assert record(team).run_id == before.run_id[:-1] + "2"
+    assert record(team).pid != before.pid
+    wait_until(lambda: team.task("a").claim is not None, timeout=20, what="it goes on")
+    assert record(team).backend == "process"
+
+
+def test_restart_ends_it_and_goes_on_with_its_task(team: LiveTeam, shell: Shell) -> None:
+    spawn(shell, "w1")
+    works(team)
+    before = record(team)
+    (team.workspace / "began").unlink()
+    ended = shell.swarm("restart", "w1", "--json")
+
+    assert ended.code == 0, ended.err
+    assert before.pid is not None
+    assert start_ticks(before.pid) is None
+    assert record(team).run_id == before.run_id[:-1] + "2"
+    (team.workspace / "go").touch()
+    wait_until(lambda: team.task("a").finished, timeout=20, what="it is done")
+    assert team.task("a").status == "completed"
+    causes = [line["cause"] for line in team.lines("w1") if line["type"] == "start"]
+    assert causes[:2] == ["claim", "resume"]
+
+
+def test_restart_starts_one_that_has_ended(team: LiveTeam, shell: Shell) -> None:
+    assert shell.swarm("restart", "w1", "--backend", "process").out.startswith("w1 is ")
+    assert record(team).state != "stopped"
+    assert error(shell.swarm("restart", "nobody", "--json"))["code"] == "no_such_agent"
+    assert error(shell.swarm("restart", "team-lead", "--json"))["code"] == "bad_value"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("../x",), "bad_name"),
+        (("leader",), "bad_name"),
+        (("new", "--model", "claude-x"), "not_built"),
+        (("new", "--permission-mode", "odd"), "bad_value"),
+        (("new", "--backend", "in-process"), "bad_value"),
+        (("new", "--prompt", " \n"), "bad_value"),
+        (("W1",), "bad_name"),
+    ],
+)
+def test_what_cannot_be_spawned_leaves_nothing(
+    team: LiveTeam, shell: Shell, words: tuple[str, ...], code: str
+) -> None:
+    found = error(shell.swarm("spawn", *words, "--json"))
+
+    assert found["code"] == code
+    assert team.team.roster.load().names() == ("team-lead", "w1")
+    assert team.team.agents.list_agents() == ()
+    assert team.team.inbox("new").peek() == ()
+
+
+def test_a_start_that_fails_leaves_nothing_but_its_record(team: LiveTeam, shell: Shell) -> None:
+    Path(team.team.layout.team_file).unlink()  # it names the workspace, and would be refused before
+    moved = team.workspace.rename(team.workspace.with_name("moved"))
+    ended = Shell(shell.home, moved).swarm(
+        "spawn", "new", "--prompt", "hi", *PROCESS, "--model", "scripted", "--json"
+    )
+    shutil.copytree(moved, team.workspace)
+
+    assert error(ended)["message"].startswith("new was not started")
+    assert team.team.roster.load().names() == ("team-lead", "w1")
+    assert record(team, "new").reason == "failed"
+    assert team.team.inbox("new").peek() == ()
+    assert not list(Path(team.team.layout.spawn_dir).iterdir())
+
+
+def test_no_agent_starts_another(shell: Shell) -> None:
+    for verb in ("spawn", "restart"):
+        ended = shell.swarm(verb, "w1", "--json", SWARM_AGENT="w1")
+        assert (ended.code, error(ended)["code"]) == (5, "denied")

@@ -1,0 +1,53 @@
+"""What holds an agent back between two steps: it then neither takes a task nor asks its model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from worker.loop.abort import Aborted, unless_aborted
+
+PAUSED = "paused"
+LEADER_GONE = "leader_gone"
+_ORDER = (LEADER_GONE, PAUSED)
+
+
+class Hold:
+    """Reasons to wait, which come and go; a step that is under way when one comes is not cut short.
+
+    `held` is called with the reason when the agent begins to wait, `goes_on` when it need not any more.
+    """
+
+    def __init__(self, held: Callable[[str], None], goes_on: Callable[[], None]) -> None:
+        self._held = held
+        self._goes_on = goes_on
+        self._reasons: set[str] = set()
+        self._changed = asyncio.Event()
+
+    @property
+    def reason(self) -> str | None:
+        """The reason that weighs most; None when nothing holds the agent."""
+        return next((reason for reason in _ORDER if reason in self._reasons), None)
+
+    def put(self, reason: str) -> None:
+        self._reasons.add(reason)
+        self._changed.set()
+
+    def lift(self, reason: str) -> None:
+        self._reasons.discard(reason)
+        self._changed.set()
+
+    async def passed(self, stop: asyncio.Event) -> None:
+        """Wait until no reason is left, or until `stop`. One waits at a time."""
+        told: str | None = None
+        while (reason := self.reason) is not None and not stop.is_set():
+            if reason != told:
+                self._held(reason)
+                told = reason
+            self._changed.clear()
+            try:
+                await unless_aborted(stop, self._changed.wait())
+            except Aborted:
+                return
+        if told is not None and not stop.is_set():
+            self._goes_on()

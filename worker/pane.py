@@ -1,0 +1,91 @@
+"""What a person sees in the pane of a teammate: what it says and does, as it happens."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+
+from swarm.core.agent import AgentRecord
+from swarm.core.page import TranscriptPage
+from swarm.core.shown import local_time, paint, printable
+from swarm.core.spawn import TeammateSpec
+from swarm.errors import SwarmError
+from swarm.storage.files import read_lines
+from swarm.storage.team import Team
+
+_LOOK_SECONDS = 0.25
+_STDOUT = 1
+_WAITING_MAX = 64 * 1024
+
+
+class PaneView:
+    """Follows the agent's own transcript and record, from where they are when it begins.
+
+    A terminal that takes nothing, because somebody has pressed Ctrl-S in it, costs lines; nobody waits.
+    """
+
+    def __init__(self, team: Team, spec: TeammateSpec) -> None:
+        self._team = team
+        self._spec = spec
+        self._page = TranscriptPage(color=True, when=_clock)
+        self._path = team.layout.transcript(spec.name)
+        self._position = os.path.getsize(self._path) if os.path.exists(self._path) else 0
+        self._told: tuple[str | None, ...] = ()
+        self._waiting = bytearray()
+
+    async def follow(self) -> None:
+        """Print what comes until cancelled; a last look then tells the end."""
+        spec = self._spec
+        self._print(
+            paint(
+                f"{spec.name} of team {spec.team}, model {spec.model}. Ctrl-C stops it.", "bold", enabled=True
+            )
+        )
+        while True:
+            self.look()
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    def look(self) -> None:
+        """Print what came since the last look."""
+        with suppress(SwarmError):  # files that cannot be read now are read at the next look
+            for line in (*self._new_lines(), *self._new_state()):
+                self._print(line)
+        self._write()
+
+    def _new_lines(self) -> Iterator[str]:
+        for offset, raw in read_lines(self._path, self._position):
+            self._position = offset + len(raw) + 1
+            yield from self._page.shown(raw)
+
+    def _new_state(self) -> Iterator[str]:
+        record = self._team.agents.load(self._spec.name)
+        if record is None or record.run_id != self._spec.run_id:
+            return
+        now = (record.state, record.reason, record.on)
+        if now != self._told:
+            self._told = now
+            if record.state != "working":
+                yield paint(f"{_clock(record.since)}  -- {_said(record)}", "blue", enabled=True)
+
+    def _print(self, line: str) -> None:
+        if len(self._waiting) < _WAITING_MAX:
+            self._waiting += f"{line}\n".encode()
+
+    def _write(self) -> None:
+        """Write as much as the terminal takes now; the rest waits for the next look."""
+        with suppress(OSError):
+            os.set_blocking(_STDOUT, False)
+            while self._waiting:
+                del self._waiting[: os.write(_STDOUT, self._waiting)]
+
+
+def _said(record: AgentRecord) -> str:
+    reason = (record.reason or "").replace("_", " ")
+    on = f" {record.on}" if record.on else ""
+    return printable(record.state + (f": {reason}{on}" if reason else ""))
+
+
+def _clock(text: str) -> str:
+    return local_time(text).rpartition(" ")[2]
