@@ -112,6 +112,8 @@ def _suggest(policy: Policy, call: Call, places: Places) -> str | None:
         content: str | None = quote_command(_command(call).strip(" \t"))
     elif call.tool in EDITORS | READERS:
         content = globs.quote_path(places[0].lexical, policy.workspace)
+        if call.tool in EDITORS and not content.strip("/"):
+            return None  # as a pattern, the folder that patterns start at stands for all that is in it
     else:
         content = None
     rule = Rule(tool=call.tool, content=content, behavior="allow", source="suggestion")

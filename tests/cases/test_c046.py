@@ -12,8 +12,7 @@ import pytest
 import yaml
 
 from swarm.core.identity import LEADER, USER
-from swarm.core.message import URGENT, Message, shutdown_request
-from swarm.core.times import format_time
+from swarm.core.message import URGENT, Message
 from swarm.storage.mail import send
 from swarm.testing.wait import wait_until
 from tests.support.command import Shell
@@ -51,12 +50,6 @@ async def make(isolated_home: Path):
     yield make_team
     for team in made:
         await team.stop()
-
-
-def an_order(team: LiveTeam) -> str:
-    """Send what the runtime obeys by itself: w1 is to end."""
-    text = shutdown_request(LEADER, "w1", format_time(team.team.clock.now()))
-    return team.send("w1", text)
 
 
 def urgent(team: LiveTeam) -> str:
@@ -107,20 +100,6 @@ async def test_mail_leaves_the_running_call_alone_and_follows_its_result(make, k
     assert kinds(team) == ["assistant", "result", "mail", "assistant", "end"]
     assert [line["msg_ids"] for line in team.lines("w1") if line.get("msg_ids")] == [[msg_id]]
     assert len(team.sessions("w1")) == 1
-
-
-async def test_an_order_to_end_waits_for_the_task_in_hand(make) -> None:
-    team = make(a_task({"say": "On it.", "calls": [bash()]}, SAYS_DONE))
-    team.start("w1")
-    await team.until_file("began")
-    an_order(team)
-    team.hint()
-    team.write("sent", "")
-
-    assert await team.ended("w1") == "asked"
-    assert undisturbed(team.results("w1"))
-    assert kinds(team) == ["assistant", "result", "assistant", "end"]
-    assert team.task("job").status == "completed"
 
 
 async def test_calls_that_run_side_by_side_and_one_after_the_other_all_end(make) -> None:

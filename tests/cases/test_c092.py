@@ -73,6 +73,7 @@ CHANGES = {
     "task retry": ["task", "retry", "3"],
     "task delete": ["task", "delete", "1"],
     "send": ["send", "team-lead", "late"],
+    "spawn": ["spawn", "w9"],
 }
 LOOKS = {
     "team list": ["team", "list"],
@@ -86,8 +87,11 @@ LOOKS = {
     "events": ["events"],
     "plan": ["plan", "team.yaml"],
 }
-ELSEWHERE = {"init", "validate", "completion", "doctor", "task wait"}
-"""Verbs that have nothing to do with a team's locks; doctor is a story of its own."""
+ELSEWHERE = {"init", "validate", "completion", "doctor", "task wait"} | {
+    *("stop", "restart", "pause", "continue", "attach", "undo", "resume"),
+}
+"""Verbs that have nothing to do with a team's locks, or find nothing to do in this team: no run has begun in
+it, and nothing was committed. Doctor is a story of its own."""
 
 
 def test_every_verb_is_tried() -> None:

@@ -6,7 +6,7 @@ import functools
 import os
 import tempfile
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from swarm.permissions.pipeline import Call, PathUse, Policy, decide
@@ -16,7 +16,7 @@ from swarm.permissions.shell import SEPARATORS
 CONTENT = st.text(st.sampled_from("ab*:\\()\"' -/.[]?{}~#!é"), min_size=1, max_size=20)
 COMMAND = st.text(st.sampled_from("rmls gitxapproveswarm;&|<>$`()\n\\'\"*?[]{}~/.=- \t\0é"), max_size=40)
 VISIBLE = st.characters(exclude_characters="/", exclude_categories=["C", "Zl", "Zp", "Mn"])
-NAME = st.text(VISIBLE, min_size=1, max_size=12)
+NAME = st.text(VISIBLE, min_size=1, max_size=12).filter(lambda name: name not in {".", ".."})
 MODE = st.sampled_from(["default", "acceptEdits", "bypassPermissions"])
 
 
@@ -72,6 +72,9 @@ def test_the_suggested_rule_allows_exactly_the_command_that_was_asked_for(comman
 
 
 @given(st.lists(NAME, min_size=1, max_size=3).map("/".join), st.booleans())
+@example(path=".", inside=False)
+@example(path=".", inside=True)
+@example(path="0/\xa0", inside=False)
 def test_the_suggested_rule_allows_exactly_the_path_that_was_asked_for(path, inside):
     """Whatever signs of a pattern the name holds."""
     path = path if inside else f"/{path}"
