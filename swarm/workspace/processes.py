@@ -9,10 +9,14 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 _POLL_SECONDS = 0.01
+_LOOKS = 3
+_LOOK_SECONDS = 0.002
+_KERNEL = 2
+"""The parent of all threads of the kernel, which never have an environment."""
 
 
 class Leader(NamedTuple):
@@ -49,7 +53,7 @@ def members(leader: Leader | None, mark: str | None) -> tuple[Seen, ...]:
     The leader itself may be gone: then its session and the mark still tell who belongs to it.
     """
     table = {seen.pid: seen for seen in _look_around()}
-    found = {seen.pid for seen in table.values() if mark is not None and _carries(seen.pid, mark)}
+    found = set() if mark is None else _marked(table.values(), mark)
     if leader is not None and not _is_recycled(leader, table):
         found |= {seen.pid for seen in table.values() if leader.pid in (seen.pid, seen.session, seen.group)}
     _add_descendants(found, table.values())
@@ -157,14 +161,31 @@ def _look_at(pid: int) -> Seen | None:
     return Seen(pid, int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]))
 
 
-def _carries(pid: int, mark: str) -> bool:
+def _marked(table: Collection[Seen], mark: str) -> set[int]:
+    """Return who carries the mark. In the middle of an exec nothing can be seen of it: look again then."""
+    found: set[int] = set()
+    waiting = [seen.pid for seen in table]
+    kernel = {seen.pid for seen in table if _KERNEL in (seen.pid, seen.parent)}
+    for _ in range(_LOOKS):
+        looks = {pid: _carries(pid, mark) for pid in waiting}
+        found |= {pid for pid, carries in looks.items() if carries}
+        waiting = [pid for pid, carries in looks.items() if carries is None and pid not in kernel]
+        if not waiting:
+            break
+        time.sleep(_LOOK_SECONDS)
+    return found
+
+
+def _carries(pid: int, mark: str) -> bool | None:
+    """Tell whether a process carries the mark; None when it has no environment at this moment."""
     if not _has_proc():
         return _carries_portably(pid, mark)
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
-            return b"\0" + os.fsencode(mark) + b"\0" in b"\0" + file.read() + b"\0"
+            environ = file.read()
     except OSError:
         return False  # somebody else's process
+    return b"\0" + os.fsencode(mark) + b"\0" in b"\0" + environ + b"\0" if environ else None
 
 
 def _has_proc() -> bool:

@@ -132,7 +132,7 @@ def test_a_worker_that_keeps_dying_is_given_up(shell: Shell) -> None:
     killed: set[int] = set()
     while going.poll() is None:
         found = json.loads(record.read_text(encoding="utf-8"))
-        if found["state"] != "stopped" and found.get("pid", 0) not in killed | {0}:
+        if found["state"] not in {"starting", "stopped"} and found["pid"] not in killed:
             os.kill(found["pid"], signal.SIGKILL)
             killed.add(found["pid"])
         time.sleep(0.01)

@@ -44,6 +44,23 @@ def leader_of(process):
     return Leader(process.pid, start_ticks(process.pid) or 0)
 
 
+def test_a_process_in_the_middle_of_an_exec_is_looked_at_again(start, monkeypatch):
+    """For a moment it has no environment, and so no mark."""
+    mark = make_run_id(new_run(), "w1", 1)
+    process = start("echo up; sleep 60", SWARM_RUN_ID=mark)
+    process.stdout.readline()
+    changing, look = {process.pid}, processes._carries
+
+    def carries(pid, wanted):
+        if pid in changing:
+            changing.remove(pid)
+            return None
+        return look(pid, wanted)
+
+    monkeypatch.setattr(processes, "_carries", carries)
+    assert process.pid in {seen.pid for seen in members(None, f"SWARM_RUN_ID={mark}")}
+
+
 def test_a_process_is_its_pid_and_its_start(start):
     """A number used again is another process."""
     process = start("sleep 60")
