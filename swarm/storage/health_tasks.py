@@ -199,8 +199,11 @@ def _flat(task: Task) -> Body:
 
 
 def _begin_anew(team: Team) -> None:
-    """Make an empty journal: whoever then takes the lock finds that it was cut, and takes over all files."""
-    files.write_draft(team.layout.journal, b"", sync=True)
+    """Make an empty journal: whoever then takes the lock finds that it was cut, and takes over all files.
+
+    One that has come back meanwhile is left as it is.
+    """
+    syscalls.close(syscalls.create_file(team.layout.journal, os.O_RDWR))
     team.tasks(USER).sweep()
 
 

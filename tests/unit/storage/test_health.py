@@ -299,6 +299,20 @@ def test_a_journal_that_is_gone_is_made_anew_from_the_files_and_no_number_comes_
     assert extra.seq > last
 
 
+def test_a_journal_that_has_come_back_before_it_is_mended_is_kept(tmp_path: Path) -> None:
+    team = sound_team(tmp_path)
+    path = Path(team.layout.journal)
+    lines = path.read_bytes()
+    path.unlink()
+    (finding,) = [one for one in examine(team) if one.kind == "missing_journal"]
+    path.write_bytes(lines)
+
+    assert finding.mend is not None
+    finding.mend()
+
+    assert path.read_bytes() == lines
+
+
 def test_a_task_list_that_is_gone_is_said(tmp_path: Path) -> None:
     team = sound_team(tmp_path)
     shutil.rmtree(team.layout.tasks_dir)
