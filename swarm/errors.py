@@ -15,7 +15,7 @@ _CODES_BY_EXIT: dict[int, str] = {
     4: (
         "nothing_ready blocked taken finished agent_busy requires_unmet files_overlap not_owner wrong_agent "
         "stale_token cycle in_progress has_dependents name_taken agent_alive leader_alive inbox_full "
-        "not_running not_undoable already_resolved dirty_tree mixed_team corrupt_state io_error"
+        "not_running not_started not_undoable already_resolved dirty_tree mixed_team corrupt_state io_error"
     ),
     5: "denied nobody_to_ask",
     6: "task_failed",

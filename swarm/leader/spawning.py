@@ -118,4 +118,4 @@ async def _confirmed(team: Team, backend: Backend, spec: TeammateSpec) -> None:
 
 
 def _not_started(spec: TeammateSpec, why: str) -> BackendError:
-    return BackendError(f"{spec.name} did not start: {why}", details={"agent": spec.name})
+    return BackendError(f"{spec.name} did not start: {why}", code="not_started", details={"agent": spec.name})

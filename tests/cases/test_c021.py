@@ -73,7 +73,7 @@ def test_a_start_that_failed_is_said_and_undone(shell: Shell, tmp_path: Path, sc
         path, words = wrap_tmux(tmp_path / "bin", script), ("run", "team.yaml", "--backend", "tmux", "--json")
         ended = shell.swarm(*words, PATH=path, TMUX_TMPDIR=tmux.folder)
 
-        assert ended.code != 0
+        assert ended.code not in {0, 1}, "neither well done nor a bug of swarm"
         assert why in json.loads(ended.err)["error"]["message"]
         assert ended.out == ""
         assert tmux.sockets() == []

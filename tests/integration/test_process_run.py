@@ -202,7 +202,7 @@ def test_a_worker_that_cannot_come_up_ends_the_run_with_its_name(shell: Shell) -
         "run", "team.yaml", "--backend", "process", "--json", SWARM_TIME_SCALE="0.0001", timeout=60
     )
 
-    assert ended.code != 0
+    assert (ended.code, json.loads(ended.err)["error"]["code"]) == (4, "not_started")
     assert "w1 did not start" in json.loads(ended.err)["error"]["message"]
     assert [name for name in agents(shell) if name != "team-lead"] == []
     assert os.listdir(shell.root / "teams/t1/.spawn") == []
