@@ -30,11 +30,16 @@ _RUN_BITS = 40
 _READABLE_MAX = 48
 
 
+def is_name(name: str) -> bool:
+    """Tell whether this may name a teammate or a team."""
+    return bool(_NAME.fullmatch(name)) and name.casefold() not in RESERVED_NAMES
+
+
 def check_name(name: str, what: str = "teammate") -> str:
     """Return `name` if it may name a teammate or a team, else raise `bad_name` with a name that would do."""
-    reserved = name.casefold() in RESERVED_NAMES
-    if _NAME.fullmatch(name) and not reserved:
+    if is_name(name):
         return name
+    reserved = name.casefold() in RESERVED_NAMES
     suggestion = suggest_name(name, what)
     why = "is reserved" if reserved else "may hold A-Z, a-z, 0-9, _ and -, at most 64, the first no sign"
     raise ConfigError(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 
-from swarm.core.identity import LEADER, agent_id, same_name
+from swarm.core.identity import agent_id, is_name, same_name
 from swarm.core.ports import Clock
 from swarm.core.roster import Member, Roster, render_roster
-from swarm.errors import SwarmError
+from swarm.errors import CorruptStateError, SwarmError
 from swarm.settings import Settings
 from swarm.storage import files, syscalls
 from swarm.storage.creation import new_roster
@@ -66,16 +67,21 @@ def _as_far_as_known(team: Team) -> Roster:
 
 
 def _names(team: Team) -> dict[str, str | None]:
-    entries = syscalls.list_folder(team.layout.inboxes_dir)
-    boxes = sorted(entry.removesuffix(_SUFFIX) for entry in entries if entry.endswith(_SUFFIX))
+    """Return who has a record or an inbox, with the backend of the record if that can be read."""
     found: dict[str, str | None] = {}
-    for record in team.agents.list_agents():
-        found[record.name] = record.backend
-    for name in boxes:
-        if name[0] != "." and not any(same_name(name, other) for other in (*found, LEADER)):
-            found[name] = None
-    found.pop(LEADER, None)
+    for folder in (team.layout.agents_dir, team.layout.inboxes_dir):
+        entries = (entry for entry in syscalls.list_folder(folder) if entry.endswith(_SUFFIX))
+        for name in sorted(entry.removesuffix(_SUFFIX) for entry in entries):
+            if is_name(name) and not any(same_name(name, other) for other in found):
+                found[name] = _backend(team, name)
     return found
+
+
+def _backend(team: Team, name: str) -> str | None:
+    with suppress(CorruptStateError):
+        record = team.agents.load(name)
+        return record.backend if record is not None else None
+    return None
 
 
 def _workspace(team: Team) -> str:

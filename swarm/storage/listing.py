@@ -41,10 +41,9 @@ def _listing(team: TeamLayout) -> TeamListing | None:
             return None
         return TeamListing(name=team.team, native=False, problem=str(error))
     if roster is None:
-        lost = f"{team.config} is missing; swarm doctor --fix makes it anew"
-        return (
-            TeamListing(name=team.team, native=False, problem=lost) if is_ours_by_its_folders(team) else None
-        )
+        if not is_ours_by_its_folders(team):
+            return None
+        return TeamListing(name=team.team, native=False, problem=str(_without_roster(team)))
     return TeamListing(name=team.team, native=is_native(team.team, roster), roster=roster)
 
 
@@ -70,8 +69,9 @@ def is_plain(name: str) -> bool:
 
 def no_such_team(root: str, name: str) -> SwarmError:
     """Return the error for a team that there is not, or whose roster is gone while the rest is there."""
-    if is_plain(name) and is_ours_by_its_folders(Layout(root=root).team(name)):
-        return _without_roster(Layout(root=root).team(name))
+    team = Layout(root=root).team(name)
+    if is_plain(name) and is_ours_by_its_folders(team):
+        return _without_roster(team)
     valid, known = _ours(root)
     details = {"value": name, "valid": valid}
     spelling = other_spelling(name, valid)

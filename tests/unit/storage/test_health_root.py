@@ -82,6 +82,8 @@ def test_a_roster_that_cannot_be_read_is_made_anew(
     """Everybody with a record or an inbox is in it, so that no task and no mail is out of reach."""
     team = sound_team(tmp_path)
     tasks, workspace = team.tasks("user").list_tasks(), team.roster.load().workspace
+    write(team.layout.agent("w3"), "{")
+    write(team.layout.inbox("no name!"), "[]")
     damage(team.layout.config)
     (listed,) = list_teams(str(tmp_path))
     assert listed.problem is not None
@@ -95,7 +97,7 @@ def test_a_roster_that_cannot_be_read_is_made_anew(
     assert look_around(tmp_path) == ()
     again = open_team(str(tmp_path), "demo", SETTINGS, team.clock)
     roster = again.roster.load()
-    assert {LEADER, "w1", "w2"} <= set(roster.names())
+    assert set(roster.names()) == {LEADER, "w1", "w2", "w3"}
     assert roster.workspace == workspace
     assert again.tasks("user").list_tasks() == tasks
     assert tuple(m.text for m in again.inbox("w1").peek()) == WAITING
