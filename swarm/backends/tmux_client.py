@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from swarm.errors import BackendError
@@ -158,13 +160,25 @@ class TmuxServer:
         return self.server_pid() is None
 
     def how_ended(self, pane_id: str, pid: int) -> int | None:
-        """Return how the program of a dead pane ended, as `subprocess` would say it; None when not known."""
+        """Return how the program of a dead pane ended, as `subprocess` would say it; None when not known yet.
+
+        A program whose end tmux has not noticed stays a zombie, without a status, until another one ends.
+        """
         shown = "#{pane_pid} #{pane_dead} #{pane_dead_status} #{pane_dead_signal}"
         for line in self._read("display-message", "-p", "-t", pane_id, shown):
             known = _END_LINE.fullmatch(line)
             if known and int(known[1]) == pid:
-                return -int(known[3]) if known[3] else int(known[2]) if known[2] else None
+                if known[3] or known[2]:
+                    return -int(known[3]) if known[3] else int(known[2])
+                self._have_it_look()
         return None
+
+    def _have_it_look(self) -> None:
+        """Have tmux look for children that have ended: it was seen to miss the signal of one in three."""
+        server = self.server_pid()
+        if server is not None:
+            with suppress(OSError):
+                os.kill(server, signal.SIGCHLD)
 
     def _create(
         self, command: tuple[str, ...], argv: Sequence[str], mark: str, cwd: str, then: Sequence[str] = ()

@@ -276,3 +276,16 @@ def test_two_servers_do_not_meet(tmux, server_at):
         pane = one.new_session("s", ARGV, **NEW)
         assert two.list_panes() == ()
         assert two.new_session("s", ARGV, **NEW).id == pane.id
+
+
+def test_an_end_that_tmux_has_not_noticed_is_brought_to_its_notice(server_at, monkeypatch):
+    """Now and then tmux misses the signal of a child, and keeps a zombie that it knows nothing of."""
+    server = server_at()
+    pane = server.new_session("s", SLEEP, **NEW)
+    pid, told = server.server_pid(), []
+    dead = f"{pane.pid} 1  "
+    monkeypatch.setattr(server, "_read", lambda *words: (str(pid),) if "#{pid}" in words else (dead,))
+    monkeypatch.setattr(os, "kill", lambda *call: told.append(call))
+
+    assert server.how_ended(pane.id, pane.pid) is None
+    assert told == [(pid, signal.SIGCHLD)]
