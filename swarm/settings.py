@@ -56,6 +56,18 @@ class Settings(Value):
     # Loop and tools
     turns_max: int = 200
     output_tokens_max: int = 8_000
+    output_tokens_escalated: int = 64_000  # tried once where the limit above cut an answer off
+    output_recoveries_max: int = 3  # further requests that ask the model to go on where it was cut off
+
+    # The model service
+    model_tries_max: int = 6
+    model_retry_min_seconds: float = 1.0
+    model_retry_max_seconds: float = 60.0
+    model_retry_after_max_seconds: float = 600.0  # a service that asks for a longer wait ends the attempt
+    model_connect_seconds: float = 30.0
+    model_silence_seconds: float = 120.0  # without a byte, not even a ping
+    model_progress_seconds: float = 600.0  # without a piece of the answer, whatever pings come
+    model_overloads_max: int = 3  # in a row, then the fallback model is asked where there is one
     tool_concurrency_max: int = 10
     bash_timeout_seconds: float = 120.0
     bash_timeout_max_seconds: float = 600.0

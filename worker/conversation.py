@@ -7,23 +7,23 @@ import os
 from collections.abc import Sequence
 from contextlib import aclosing
 
+from swarm.core.transcript import COMPACTED
+from worker.calls import Calls
 from worker.claim import HeldClaim
 from worker.context.opening import opening
 from worker.context.system import system_prompt
 from worker.hold import Hold
-from worker.loop.abort import Aborted, unless_aborted
-from worker.loop.query import AssistantTurn, LoopDeps, LoopEnded, run_loop
-from worker.loop.reasons import COMPLETED, Terminal
-from worker.loop.state import ToolsRan, first_state
+from worker.loop.query import AssistantTurn, LoopDeps, LoopEnded, LoopEvent, RequestStarted, run_loop
+from worker.loop.reasons import COMPLETED, NEXT_TURN, Terminal
+from worker.loop.state import Limits, Transition, first_state
 from worker.messages import (
     Block,
     Message,
     count_turns,
     final_text,
-    interrupted_result,
     user_message,
 )
-from worker.model.port import ModelRequest
+from worker.model.port import ModelRequest, Retrying
 from worker.permission import PermissionGate
 from worker.prompts.texts import RESUMED
 from worker.session.history import (
@@ -38,11 +38,13 @@ from worker.session.history import (
 from worker.session.mail import MailReader
 from worker.session.transcript import Transcript, mail_given, read_transcript
 from worker.tools.contract import ToolContext
-from worker.tools.executor import execute
 from worker.tools.paths import resolve
 from worker.tools.registry import schemas
 from worker.tools.tracking import ProcessTracker
 from worker.workbench import Workbench
+
+RECOVERED = "recovered"
+"""Kind of the note that something went wrong with an answer, and what was done."""
 
 
 class Conversation:
@@ -68,6 +70,7 @@ class Conversation:
         self.transcript = Transcript(
             path, team.clock, session=session, run_id=agent.run_id, task=self._task.id
         )
+        self._calls = Calls(bench.tools, self.context, self._gate, self.transcript, stop, claim.check)
         self._system = system_prompt(agent, team.roster.load().names(), bench.workspace)
         self._tools = schemas(bench.tools)
 
@@ -143,33 +146,64 @@ class Conversation:
         return await self._play([*messages, message])
 
     async def _play(self, messages: Sequence[Message]) -> Terminal:
-        state = first_state(messages, self._bench.team.settings.turns_max)
+        state = first_state(messages, self._limits())
         terminal: Terminal | None = None
-        async with aclosing(run_loop(state, self._deps())) as events:
-            async for event in events:
-                if isinstance(event, AssistantTurn):
-                    self.transcript.assistant(event.message, event.stop_reason, event.usage)
-                elif isinstance(event, LoopEnded):
-                    terminal = event.terminal
+        try:
+            async with aclosing(run_loop(state, self._deps())) as events:
+                async for event in events:
+                    if isinstance(event, LoopEnded):
+                        terminal = event.terminal
+                    else:
+                        self._write_down(event)
+        finally:
+            await self._calls.close()
         assert terminal is not None  # noqa: S101 - the loop's promise
         return terminal
+
+    def _write_down(self, event: LoopEvent) -> None:
+        """Put into the transcript what happened; whatever the next request depends on is in it first."""
+        match event:
+            case AssistantTurn():
+                self.transcript.assistant(event.message, event.stop_reason, event.usage)
+                self._calls.written()
+            case RequestStarted(transition=Transition() as transition) if transition.reason != NEXT_TURN:
+                if transition.said is not None:
+                    self.transcript.user(user_message(transition.said))
+                if transition.cleared:
+                    told = f"{len(transition.cleared)} old results taken out: the conversation was too long"
+                    self.transcript.note(COMPACTED, told, {"cleared": list(transition.cleared)})
+                else:
+                    self.transcript.note(RECOVERED, transition.reason)
+            case Retrying():
+                data = {"tried": event.tried, "wait_seconds": round(event.wait_seconds, 3)}
+                self.transcript.note(RECOVERED, event.why, data)
+                self._bench.emit("rate_limited", task=self._task.id, why=event.why, **data)
+
+    def _limits(self) -> Limits:
+        settings = self._bench.team.settings
+        return Limits(
+            turns=settings.turns_max,
+            output=settings.output_tokens_max,
+            output_escalated=settings.output_tokens_escalated,
+            output_recoveries=settings.output_recoveries_max,
+        )
 
     def _deps(self) -> LoopDeps:
         return LoopDeps(
             model=self.model,
             make_request=self._request,
-            run_tools=self._run_tools,
+            tools=self._calls,
             gather_attachments=self._gather,
             abort=self._stop,
         )
 
-    def _request(self, messages: list[Message]) -> ModelRequest:
+    def _request(self, messages: list[Message], max_tokens: int) -> ModelRequest:
         return ModelRequest(
             model=self._bench.agent.model,
             system=self._system,
             messages=messages,
             tools=self._tools,
-            max_tokens=self._bench.team.settings.output_tokens_max,
+            max_tokens=max_tokens,
         )
 
     async def _gather(self) -> Sequence[Block]:
@@ -184,28 +218,3 @@ class Conversation:
             return ()
         carried, self._carried = self._carried, []
         return [*carried, *self._mail.take(self.transcript)]
-
-    async def _run_tools(self, calls: Sequence[Block]) -> ToolsRan:
-        """Run the calls of one turn. Each result is in the transcript as soon as its tool has ended.
-
-        None is run when the claim got lost while the model was speaking.
-        """
-        self._claim.check()
-        done: dict[str, Block] = {}
-
-        def ended(block: Block, elapsed: float, persisted: str | None) -> None:
-            self.transcript.result(block, elapsed, persisted)
-            done[block["tool_use_id"]] = block
-
-        aborted = False
-        try:
-            await unless_aborted(
-                self._stop, execute(calls, self._bench.tools, self.context, self._gate, ended)
-            )
-        except Aborted:
-            aborted = True
-        return ToolsRan(
-            results=tuple(done.get(call["id"]) or interrupted_result(call["id"]) for call in calls),
-            aborted=aborted or self._stop.is_set(),
-            task_ended=self.context.ending is not None,
-        )

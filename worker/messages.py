@@ -15,6 +15,9 @@ Block = dict[str, Any]
 
 MISSING_START = "(The beginning of this conversation is not available.)"
 
+UNPARSED = "unparsed_input"
+"""Stands in the input of a call whose JSON was damaged or cut off: only an object can be sent back."""
+
 
 def text_block(text: str) -> Block:
     return {"type": "text", "text": text}
@@ -26,6 +29,11 @@ def tool_use(tool_use_id: str, name: str, tool_input: dict[str, Any]) -> Block:
 
 def tool_result(tool_use_id: str, content: str, *, is_error: bool = False) -> Block:
     return {"type": "tool_result", "tool_use_id": tool_use_id, "content": content, "is_error": is_error}
+
+
+def unparsed_input(raw: str) -> dict[str, Any]:
+    """Return the input of a call that is no JSON object; no tool takes it."""
+    return {UNPARSED: raw}
 
 
 def interrupted_result(tool_use_id: str) -> Block:

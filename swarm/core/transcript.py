@@ -10,6 +10,11 @@ from swarm.values import Value
 
 INTERRUPTED = "The tool call was interrupted before it returned a result; what it did is not known."
 
+CLEARED = "(This result was taken out to make room. Make the call again if you need it.)"
+
+COMPACTED = "compacted"
+"""Kind of the note that results were taken out; its `data.cleared` names their calls."""
+
 
 class Position(Value):
     """Where a line stands: `(session, n)` is its id, the rest says when and for what."""
@@ -80,13 +85,15 @@ def fold_messages(lines: Iterable[Mapping[str, Any]], session: str) -> list[dict
 
     Neighbouring `user` and `result` lines become one user message, the results first, in the order of
     their calls. A call without a result is answered as interrupted; a result without a call, and text
-    that is blank, are left out: no model accepts them.
+    that is blank, are left out: no model accepts them. What had been taken out stays out.
     """
     own = [line for line in lines if line.get("session") == session]
+    cleared = _cleared_in(own)
     results: dict[str, Any] = {}
     for line in own:
         if line["type"] == "result":
-            results.setdefault(line["block"]["tool_use_id"], line["block"])
+            call = line["block"]["tool_use_id"]
+            results.setdefault(call, cleared_result(line["block"]) if call in cleared else line["block"])
     messages: list[dict[str, Any]] = []
     for line in own:
         if line["type"] == "user":
@@ -116,6 +123,18 @@ def _blocks(message: Mapping[str, Any]) -> list[Any]:
 def _answers(blocks: Iterable[Mapping[str, Any]], results: Mapping[str, Any]) -> list[Any]:
     calls = [block["id"] for block in blocks if block.get("type") == "tool_use"]
     return [results.get(call) or interrupted_result(call) for call in calls]
+
+
+def _cleared_in(lines: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    notes = (
+        line.get("data") or {} for line in lines if (line["type"], line.get("what")) == ("note", COMPACTED)
+    )
+    return frozenset(call for data in notes for call in data.get("cleared", ()))
+
+
+def cleared_result(block: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result without its text."""
+    return {**block, "content": CLEARED}
 
 
 def interrupted_result(tool_use_id: str) -> dict[str, Any]:

@@ -6,10 +6,12 @@ import asyncio
 import copy
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
+from typing import Protocol
 
 from swarm.errors import ModelError
 from swarm.values import Value
 from worker.loop.abort import Aborted, unless_aborted
+from worker.loop.advance import advance, attach, kept
 from worker.loop.reasons import Terminal
 from worker.loop.state import (
     Answered,
@@ -23,24 +25,41 @@ from worker.loop.state import (
     StreamAborted,
     ToolsRan,
     Transition,
-    advance,
-    attach,
 )
-from worker.messages import Block, Message, repair_pairing
-from worker.model.port import Model, ModelRequest, TextDelta, TurnDone
+from worker.messages import Block, Message, assistant_message, repair_pairing
+from worker.model.port import BlockDone, Model, ModelEvent, ModelRequest, Retrying, TextDelta, TurnDone
+
+
+class Tools(Protocol):
+    """Runs the calls of one turn after the other; never raises for a tool that fails."""
+
+    def offer(self, call: Block) -> None:
+        """Take a call of a turn that is not complete yet; it may be started at once."""
+        ...
+
+    def has_begun(self) -> bool:
+        """Whether a call of this turn has been started."""
+        ...
+
+    def forget(self) -> None:
+        """Drop the calls of a turn that came to nothing. None of them has been started."""
+        ...
+
+    async def run(self, calls: Sequence[Block]) -> ToolsRan:
+        """Run all calls of the complete turn, those that were offered and the others, to their ends."""
+        ...
 
 
 class LoopDeps(Value):
     """Everything the loop cannot decide by itself, handed in.
 
-    `run_tools` returns one result per call, in the order of the calls, and never raises for a tool that
-    fails. `gather_attachments` returns what the model must hear before its next turn, and may keep it
-    waiting. `abort` is set once.
+    `make_request` is given the messages and how many tokens the answer may have. `gather_attachments`
+    returns what the model must hear before its next turn, and may keep it waiting. `abort` is set once.
     """
 
     model: Model
-    make_request: Callable[[list[Message]], ModelRequest]
-    run_tools: Callable[[Sequence[Block]], Awaitable[ToolsRan]]
+    make_request: Callable[[list[Message], int], ModelRequest]
+    tools: Tools
     gather_attachments: Callable[[], Awaitable[Sequence[Block]]]
     abort: asyncio.Event
 
@@ -53,7 +72,7 @@ class RequestStarted(Value):
 
 
 class AssistantTurn(Value):
-    """A complete turn of the model. The consumer has it on disk before the calls in it are started."""
+    """A complete turn of the model. The consumer has it on disk before the calls in it are waited for."""
 
     message: Message
     stop_reason: str
@@ -66,7 +85,7 @@ class LoopEnded(Value):
     terminal: Terminal
 
 
-LoopEvent = RequestStarted | TextDelta | AssistantTurn | LoopEnded
+LoopEvent = RequestStarted | TextDelta | Retrying | AssistantTurn | LoopEnded
 
 
 async def run_loop(state: LoopState, deps: LoopDeps) -> AsyncGenerator[LoopEvent, None]:
@@ -78,7 +97,7 @@ async def run_loop(state: LoopState, deps: LoopDeps) -> AsyncGenerator[LoopEvent
     step: Step = AskModel(state=state)
     while not isinstance(step, Finish):
         if isinstance(step, RunTools):
-            ran = await deps.run_tools(copy.deepcopy(step.calls))
+            ran = await deps.tools.run(copy.deepcopy(step.calls))
             step = advance(step.state, ran)
             continue
         if deps.abort.is_set():
@@ -92,38 +111,67 @@ async def run_loop(state: LoopState, deps: LoopDeps) -> AsyncGenerator[LoopEvent
         observed: Observation = StreamAborted()
         async with aclosing(_ask(asking, deps)) as events:
             async for event in events:
-                if isinstance(event, TextDelta):
+                if isinstance(event, TextDelta | Retrying):
                     yield event
                 else:
                     observed = event
-        if isinstance(observed, Answered):
-            yield _told(observed)
+        turn = kept(asking, observed) if isinstance(observed, Answered) else None
+        if turn is None:
+            deps.tools.forget()
+        else:
+            yield _told(turn, observed)
         step = advance(asking, observed)
     yield LoopEnded(terminal=step.terminal)
 
 
-async def _ask(state: LoopState, deps: LoopDeps) -> AsyncGenerator[TextDelta | Observation, None]:
-    """Yield text as it comes and, last, what the model's turn came to."""
-    request = deps.make_request(repair_pairing(state.messages))
+async def _ask(state: LoopState, deps: LoopDeps) -> AsyncGenerator[TextDelta | Retrying | Observation, None]:
+    """Yield text as it comes and, last, what the model's turn came to.
+
+    An answer that breaks off after one of its calls was started is not asked for again: what is complete of
+    it is the turn.
+    """
+    request = deps.make_request(repair_pairing(state.messages), state.output_limit)
+    blocks: list[Block] = []
     try:
         async with aclosing(deps.model.stream(request)) as stream:
             while (event := await unless_aborted(deps.abort, _next_event(stream))) is not None:
                 if isinstance(event, TurnDone):
-                    yield Answered(message=event.message, stop_reason=event.stop_reason, usage=event.usage)
+                    yield _answered(event, begun=deps.tools.has_begun())
                     return
+                if isinstance(event, BlockDone):
+                    blocks.append(event.block)
+                    if event.block.get("type") == "tool_use":
+                        deps.tools.offer(copy.deepcopy(event.block))
+                    continue
+                if isinstance(event, Retrying):
+                    if deps.tools.has_begun():
+                        break
+                    blocks.clear()
+                    deps.tools.forget()
                 yield event
-        yield ModelFailed(error=ModelError("the model's answer broke off before its end"))
+        failure: Observation = ModelFailed(error=ModelError("the model's answer broke off before its end"))
     except Aborted:
-        yield StreamAborted()
+        failure = StreamAborted()
     except ModelError as error:
-        yield ModelFailed(error=error)
+        failure = ModelFailed(error=error)
+    yield _broken_off(blocks) if deps.tools.has_begun() else failure
 
 
-async def _next_event(stream: AsyncIterator[TextDelta | TurnDone]) -> TextDelta | TurnDone | None:
+async def _next_event(stream: AsyncIterator[ModelEvent]) -> ModelEvent | None:
     return await anext(stream, None)
 
 
-def _told(answer: Answered) -> AssistantTurn:
+def _answered(done: TurnDone, *, begun: bool) -> Answered:
+    return Answered(message=done.message, stop_reason=done.stop_reason, usage=done.usage, begun=begun)
+
+
+def _broken_off(blocks: Sequence[Block]) -> Answered:
+    """Return the turn that these blocks make; calls in it are run, so it does not matter how it ended."""
+    return Answered(message=assistant_message(*blocks), stop_reason="tool_use", usage={}, begun=True)
+
+
+def _told(turn: Message, answer: Observation) -> AssistantTurn:
+    assert isinstance(answer, Answered)  # noqa: S101 - only an answer has a turn
     return AssistantTurn(
-        message=copy.deepcopy(answer.message), stop_reason=answer.stop_reason, usage=dict(answer.usage)
+        message=copy.deepcopy(turn), stop_reason=answer.stop_reason, usage=dict(answer.usage)
     )

@@ -1,56 +1,93 @@
-"""The loop as a state machine: what was observed goes in, what to do next comes out. Nothing here waits."""
+"""What the loop carries from one iteration to the next, what it can observe, and what it can do."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from swarm.errors import ModelError
 from swarm.values import Value
-from worker.loop.reasons import (
-    ABORTED_STREAMING,
-    ABORTED_TOOLS,
-    COMPLETED,
-    MAX_TURNS,
-    MODEL_ERROR,
-    NEXT_TURN,
-    TASK_ENDED,
-    Terminal,
-)
-from worker.messages import Block, Message, blocks_of, final_text, tool_uses, user_message
+from worker.loop.reasons import Terminal
+from worker.messages import Block, Message
 
-END_SIGNALS = ("end_turn", "stop_sequence")
-"""Stop reasons by which a model says that it has finished speaking."""
+
+class Limits(Value):
+    """How far each way of going on goes. `output` and `output_escalated` are tokens of one answer."""
+
+    turns: int
+    output: int = 8_000
+    output_escalated: int = 64_000
+    output_recoveries: int = 3
+    clearings: int = 3
+    empty_answers: int = 2
+    equal_failures: int = 5
 
 
 class Transition(Value):
-    """Why the iteration before this one went on."""
+    """Why the iteration before this one went on; `said` is what the model is told because of it.
+
+    `cleared` are the calls whose results were taken out.
+    """
 
     reason: str
+    said: str | None = None
+    cleared: tuple[str, ...] = ()
+
+
+class Recoveries(Value):
+    """What has been tried since the last ordinary turn; each of them only so often."""
+
+    output: int = 0
+    clearings: int = 0
+    empty_answers: int = 0
+
+
+class Failing(Value):
+    """What the calls of the last turn came to if all of them failed, and how often that came in a row."""
+
+    calls: tuple[Any, ...] = ()
+    times: int = 0
 
 
 class LoopState(Value):
-    """All that one iteration hands to the next. Every continue site spells out each field."""
+    """All that one iteration hands to the next. Every continue site spells out each field.
+
+    `output_limit` is that of the next answer, in tokens.
+    """
 
     messages: tuple[Message, ...]
     turn: int
-    turns_max: int
+    limits: Limits
     usage: Mapping[str, int]
     transition: Transition | None
+    output_limit: int
+    recoveries: Recoveries
+    failing: Failing
 
 
-def first_state(messages: Sequence[Message], turns_max: int) -> LoopState:
-    return LoopState(messages=tuple(messages), turn=1, turns_max=turns_max, usage={}, transition=None)
+def first_state(messages: Sequence[Message], limits: Limits) -> LoopState:
+    return LoopState(
+        messages=tuple(messages),
+        turn=1,
+        limits=limits,
+        usage={},
+        transition=None,
+        output_limit=limits.output,
+        recoveries=Recoveries(),
+        failing=Failing(),
+    )
 
 
 # What can be observed
 
 
 class Answered(Value):
-    """The model's turn is complete."""
+    """The model's turn is complete. `begun`: tools of it have been started, so it cannot be taken back."""
 
     message: Message
     stop_reason: str
     usage: Mapping[str, int]
+    begun: bool = False
 
 
 class ModelFailed(Value):
@@ -101,89 +138,3 @@ class Finish(Value):
 
 
 Step = AskModel | RunTools | Finish
-
-
-def advance(state: LoopState, observation: Observation) -> Step:
-    """Return what to do after this observation. `state` is the one that the step before carried."""
-    match observation:
-        case Answered():
-            return _after_answer(state, observation)
-        case ToolsRan():
-            return _after_tools(state, observation)
-        case ModelFailed():
-            return Finish(terminal=_terminal(state, MODEL_ERROR, error=observation.error))
-        case StreamAborted():
-            return Finish(terminal=_terminal(state, ABORTED_STREAMING))
-
-
-def attach(state: LoopState, blocks: Sequence[Block]) -> LoopState:
-    """Return the state with more user text for the next request, after what the user side says already."""
-    if not blocks:
-        return state
-    *earlier, last = state.messages
-    return LoopState(
-        messages=(*earlier, user_message(*blocks_of(last), *blocks)),
-        turn=state.turn,
-        turns_max=state.turns_max,
-        usage=state.usage,
-        transition=state.transition,
-    )
-
-
-def _after_answer(state: LoopState, answer: Answered) -> Step:
-    heard = LoopState(
-        messages=(*state.messages, answer.message),
-        turn=state.turn,
-        turns_max=state.turns_max,
-        usage=_add(state.usage, answer.usage),
-        transition=state.transition,
-    )
-    calls = tool_uses(answer.message)
-    if calls:
-        return RunTools(state=heard, calls=calls)
-    fault = _fault_of(answer)
-    if fault is None:
-        return Finish(terminal=_terminal(heard, COMPLETED, text=final_text(answer.message)))
-    return Finish(terminal=_terminal(heard, MODEL_ERROR, text=final_text(answer.message), error=fault))
-
-
-def _fault_of(answer: Answered) -> ModelError | None:
-    """An answer without calls ends the work only if it says something and was meant to end there."""
-    if not final_text(answer.message):
-        return ModelError("the model answered with neither text nor a tool call")
-    if answer.stop_reason not in END_SIGNALS:
-        return ModelError(
-            f"the model's answer ended by {answer.stop_reason!r} and not because it had finished",
-            details={"stop_reason": answer.stop_reason},
-        )
-    return None
-
-
-def _after_tools(state: LoopState, ran: ToolsRan) -> Step:
-    answered = LoopState(
-        messages=(*state.messages, user_message(*ran.results)),
-        turn=state.turn + 1,
-        turns_max=state.turns_max,
-        usage=state.usage,
-        transition=Transition(reason=NEXT_TURN),
-    )
-    ends = (
-        (ran.task_ended, TASK_ENDED),
-        (ran.aborted, ABORTED_TOOLS),
-        (state.turn >= state.turns_max, MAX_TURNS),
-    )
-    for applies, reason in ends:
-        if applies:
-            terminal = _terminal(answered, reason, text=final_text(state.messages[-1]))
-            return Finish(terminal=terminal.replace(turns=state.turn))
-    return AskModel(state=answered)
-
-
-def _terminal(state: LoopState, reason: str, *, text: str = "", error: ModelError | None = None) -> Terminal:
-    return Terminal(
-        reason=reason, messages=state.messages, turns=state.turn, usage=state.usage, text=text, error=error
-    )
-
-
-def _add(total: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
-    return dict(total) | {name: total.get(name, 0) + count for name, count in more.items()}

@@ -6,11 +6,14 @@ from collections.abc import AsyncGenerator
 from typing import Any, Protocol
 
 from swarm.values import Value
-from worker.messages import Message
+from worker.messages import Block, Message
 
 
 class ModelRequest(Value):
-    """Everything the model gets; models remember nothing, so each request holds all of it."""
+    """Everything the model gets; models remember nothing, so each request holds all of it.
+
+    `system` begins with what all agents share.
+    """
 
     model: str
     system: tuple[str, ...]
@@ -25,15 +28,36 @@ class TextDelta(Value):
     text: str
 
 
+class BlockDone(Value):
+    """A block of the turn is complete. A tool may start now, though the turn may still break off."""
+
+    block: Block
+
+
+class Retrying(Value):
+    """The answer broke off, or never began, and is asked for again after a wait: what came of it is void.
+
+    Whoever has acted on a block of it closes the stream and goes on with the blocks that were complete.
+    """
+
+    why: str
+    tried: int
+    wait_seconds: float
+
+
 class TurnDone(Value):
-    """The complete turn, last event of a stream. `message` goes into the next request as it is."""
+    """The complete turn, last event of a stream. `message` goes into the next request as it is.
+
+    `usage` has the service's four counters, of this answer alone; `model` is the one that gave it.
+    """
 
     message: Message
     stop_reason: str
     usage: dict[str, int]
+    model: str = ""
 
 
-ModelEvent = TextDelta | TurnDone
+ModelEvent = TextDelta | BlockDone | Retrying | TurnDone
 
 
 class Model(Protocol):

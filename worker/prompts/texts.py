@@ -30,6 +30,19 @@ This session was cut off and goes on now. Calls without a real result were inter
 did before you repeat one.
 </runtime-notice>"""
 
+GO_ON_WHERE_CUT = """\
+<runtime-notice>
+Your answer reached the limit for one answer and was cut off. Go on from exactly where it stops, in the \
+middle of a sentence if need be, without apology and without saying again what you said. Do what is left \
+in smaller pieces: several short calls instead of a long one.
+</runtime-notice>"""
+
+ANSWER_EMPTY = """\
+<runtime-notice>
+Your answer was empty: it held no text and no tool call. Go on with the task; if it is done, end with your \
+report.
+</runtime-notice>"""
+
 
 def verify_failed(command: str, outcome: str, output: str) -> str:
     """Return the notice of a failed check. Output cannot leave the notice and speak in its place."""

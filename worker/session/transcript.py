@@ -15,6 +15,7 @@ from swarm.core.times import format_time
 from swarm.core.transcript import (
     Position,
     assistant_line,
+    call_line,
     end_line,
     message_ids,
     note_line,
@@ -62,6 +63,10 @@ class Transcript:
 
     def assistant(self, message: Message, stop_reason: str, usage: Mapping[str, int]) -> None:
         self._append(assistant_line(self._next(), message=message, stop_reason=stop_reason, usage=usage))
+
+    def call(self, block: Block) -> None:
+        """Append a call that starts before the turn it belongs to is complete."""
+        self._append(call_line(self._next(), block=block))
 
     def result(self, block: Block, elapsed_seconds: float, persisted: str | None = None) -> None:
         line = result_line(

@@ -1,10 +1,13 @@
-"""Runs the calls of one turn: side by side where all of them only look, else one after another, in order."""
+"""Runs the calls of one turn: side by side where all of them only look, else one after another, in order.
+
+A call may be offered before the turn is complete; it starts as soon as nothing before it stands in its way.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from swarm.values import Value
@@ -14,10 +17,21 @@ from worker.tools.life import Gate, live
 from worker.tools.results import Kept, encodable, limit_of, persist, without_blank
 from worker.tools.validation import InvalidInputError, parse_input
 
+OnStart = Callable[[Block], object]
+"""Told of each call just before it starts."""
+
 OnResult = Callable[[Block, float, str | None], object]
 """Told of each result: the block, the seconds it took, the file that holds the whole of a persisted one."""
 
 NOT_STARTED = "Interrupted: this call was not started."
+
+_SHELL = "Bash"
+_SHELL_FAILED = (
+    "Not run: a command before it in the same message failed ({failed}), and this one may depend on it. Look "
+    "at that failure first, then run what is still wanted."
+)
+_SHOWN_CHARS = 80
+_CALLS_TO_EXPECT = 50
 
 
 async def execute(
@@ -27,19 +41,8 @@ async def execute(
     gate: Gate,
     on_result: OnResult,
 ) -> list[Block]:
-    """Run the calls and return exactly one result for each, in their order.
-
-    `on_result` hears of each result once, as its call ends; only results so large that the budget of the
-    turn may not hold them are kept back until all have ended. When this is cancelled, what runs is ended and
-    `on_result` still hears of every call, before the cancellation goes on.
-    """
-    turn = _Turn(calls, {tool.name: tool for tool in tools}, context, gate, on_result)
-    try:
-        for batch in turn.batches():
-            await turn.run(batch)
-    finally:
-        turn.finish()
-    return turn.blocks()
+    """Run the calls of a complete turn; see `Turn.finish`."""
+    return await Turn({tool.name: tool for tool in tools}, context, gate, on_result).finish(calls)
 
 
 class _Ended(Value):
@@ -52,45 +55,107 @@ class _Ended(Value):
     movable: bool
 
 
-class _Turn:
-    """The calls of one turn by their place in it: ids are the model's, and might repeat."""
+class Turn:
+    """The calls of one turn by their place in it: ids are the model's, and might repeat.
+
+    `on_result` hears of each result once, as its call ends; only results so large that the budget of the
+    turn may not hold them are kept back until all have ended.
+    """
 
     def __init__(
         self,
-        calls: Sequence[Block],
         tools: dict[str, Tool[Any]],
         context: ToolContext,
         gate: Gate,
         on_result: OnResult,
+        on_start: OnStart | None = None,
     ) -> None:
-        self._calls = calls
+        self._calls: list[Block] = []
         self._tools = tools
         self._context = context
         self._gate = gate
         self._on_result = on_result
+        self._on_start = on_start
         self._settings = context.settings
-        self._started: set[int] = set()
+        self._running: dict[asyncio.Task[None], bool] = {}
+        self._next = 0
         self._held: list[_Ended] = []
         self._told: dict[int, Block] = {}
+        self._failed_command: str | None = None
         # No result below an even share is ever moved by the budget, so it need not wait for the others.
-        self._share = self._settings.message_results_max_chars // max(1, len(calls))
+        self._share = self._settings.message_results_max_chars // _CALLS_TO_EXPECT
+        self._fault: BaseException | None = None
 
-    def blocks(self) -> list[Block]:
+    @property
+    def has_begun(self) -> bool:
+        """Whether a call has been started."""
+        return self._next > 0
+
+    def offer(self, call: Block) -> None:
+        """Take the next call of the turn, and start it if it may start now."""
+        self._calls.append(call)
+        self._start()
+
+    async def finish(self, calls: Sequence[Block]) -> list[Block]:
+        """Run all `calls`, of which some may have been offered, and return one result for each, in order.
+
+        When this is cancelled, what runs is ended and `on_result` still hears of every call, before the
+        cancellation goes on.
+        """
+        self._share = self._settings.message_results_max_chars // max(1, len(calls))
+        self._calls.extend(calls[len(self._calls) :])
+        try:
+            self._start()
+            while self._running:
+                await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+                self._start()
+        finally:
+            await self._end()
+            self._tell_rest()
+        if self._fault is not None:
+            raise self._fault
         return [self._told[at] for at in range(len(self._calls))]
 
-    def batches(self) -> Iterator[list[int]]:
-        """Yield places of calls to run together; nothing overtakes a call that must run alone."""
-        batch: list[int] = []
-        for at, call in enumerate(self._calls):
-            if self._may_share(call):
-                batch.append(at)
+    async def abandon(self) -> None:
+        """End what runs of a turn that nobody will finish; `on_result` hears of every call."""
+        try:
+            await self._end()
+        finally:
+            self._tell_rest()
+
+    # Starting
+
+    def _start(self) -> None:
+        """Start every call that may start: nothing overtakes a call that must run alone."""
+        for task in [task for task in self._running if task.done()]:
+            del self._running[task]
+            self._note_fault(task)
+        while self._next < len(self._calls) and self._fault is None:
+            at = self._next
+            if self._follows_failure(at):
+                self._next += 1
+                self._tell(self._not_run(at))
                 continue
-            if batch:
-                yield batch
-            batch = []
-            yield [at]
-        if batch:
-            yield batch
+            shares = self._may_share(self._calls[at])
+            if self._running and not (shares and all(self._running.values())):
+                return
+            if len(self._running) >= self._settings.tool_concurrency_max:
+                return
+            self._next += 1
+            if self._on_start is not None:
+                self._on_start(self._calls[at])
+            task = asyncio.ensure_future(self._run(at))
+            task.add_done_callback(self._ended_by_itself)
+            self._running[task] = shares
+
+    def _ended_by_itself(self, task: asyncio.Task[None]) -> None:
+        """Go on with the next call, also while nobody waits for the turn yet."""
+        if task in self._running and not task.cancelled():
+            self._start()
+
+    def _note_fault(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            self._fault = self._fault or fault
 
     def _may_share(self, call: Block) -> bool:
         tool = self._tools.get(str(call.get("name", "")))
@@ -103,31 +168,42 @@ class _Turn:
         except Exception:  # noqa: BLE001 - a tool that cannot tell runs alone
             return False
 
-    async def run(self, batch: list[int]) -> None:
-        if len(batch) == 1:
-            await self._run_one(batch[0])
-            return
-        room = asyncio.Semaphore(self._settings.tool_concurrency_max)
-        try:
-            async with asyncio.TaskGroup() as group:
-                for at in batch:
-                    group.create_task(self._run_with(room, at))
-        except BaseExceptionGroup as several:
-            raise several.exceptions[0] from None
+    def _follows_failure(self, at: int) -> bool:
+        return self._failed_command is not None and self._calls[at].get("name") == _SHELL
 
-    async def _run_with(self, room: asyncio.Semaphore, at: int) -> None:
-        async with room:
-            await self._run_one(at)
+    def _not_run(self, at: int) -> _Ended:
+        text = _SHELL_FAILED.format(failed=self._failed_command)
+        return _Ended(at=at, kept=Kept(text=text), is_error=True, elapsed=0.0, movable=False)
 
-    async def _run_one(self, at: int) -> None:
-        self._started.add(at)
+    async def _run(self, at: int) -> None:
         began = time.monotonic()
         output = await live(self._calls[at], self._tools, self._context, self._gate)
+        if output.is_error and self._calls[at].get("name") == _SHELL:
+            self._failed_command = _shown(self._calls[at])
         ended = self._map(at, output, time.monotonic() - began)
         if len(ended.kept.text) > self._share:
             self._held.append(ended)
         else:
             self._tell(ended)
+
+    # Ends
+
+    async def _end(self) -> None:
+        """End what still runs, and wait for that, however often this is cancelled meanwhile."""
+        for task in self._running:
+            task.cancel()
+        cancelled: asyncio.CancelledError | None = None
+        while left := {task for task in self._running if not task.done()}:
+            try:
+                await asyncio.wait(left)
+            except asyncio.CancelledError as error:
+                cancelled = error
+        for task in self._running:
+            self._note_fault(task)
+        self._running.clear()
+        if cancelled is not None:
+            self._tell_rest()
+            raise cancelled
 
     def _map(self, at: int, output: ToolOutput, elapsed: float) -> _Ended:
         call = self._calls[at]
@@ -151,14 +227,15 @@ class _Turn:
         self._told[ended.at] = block
         self._on_result(block, ended.elapsed, ended.kept.persisted)
 
-    def finish(self) -> None:
+    def _tell_rest(self) -> None:
         """Tell of what was kept back, then of the calls that a cancellation left without an end."""
         for ended in sorted(self._within_budget(), key=lambda one: one.at):
             self._tell(ended)
+        self._held.clear()
         for at, call in enumerate(self._calls):
             if at not in self._told:
                 interrupted = interrupted_result(call["id"])
-                block = interrupted if at in self._started else {**interrupted, "content": NOT_STARTED}
+                block = interrupted if at < self._next else {**interrupted, "content": NOT_STARTED}
                 self._told[at] = block
                 self._on_result(block, 0.0, None)
 
@@ -174,3 +251,9 @@ class _Turn:
                 total -= len(ended.kept.text) - len(kept.text)
             fitting.append(ended.replace(kept=kept))
         return fitting
+
+
+def _shown(call: Block) -> str:
+    given = call.get("input")
+    command = " ".join(str(given.get("command", "") if isinstance(given, dict) else "").split())
+    return command if len(command) <= _SHOWN_CHARS else command[: _SHOWN_CHARS - 1] + "…"

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from worker.messages import UNPARSED
 from worker.tools.contract import Tool, ToolInput
 
 _SHOWN_CHARS = 80
@@ -53,6 +54,12 @@ def parse_input(tool: Tool[Any], given: object) -> ToolInput:
         raise InvalidInputError(
             f"{tool.name} expects an object with its parameters; received {_received(given)}."
         )
+    if UNPARSED in given:
+        shown = _shortened(str(given[UNPARSED]))
+        raise InvalidInputError(
+            f"{tool.name} was not run: its input is no JSON object, or was cut off ({shown}). Call it again "
+            "with all of its input; if that is long, in smaller pieces."
+        )
     broken = [name for name, value in given.items() if not _is_sendable(value)]
     if broken:
         problem = f"`{broken[0]}` should be a text of valid characters; it holds half of one"
@@ -96,5 +103,8 @@ def _received(value: object) -> str:
     if value is None:
         return "null"
     kind = next((text for known, text in _KINDS if isinstance(value, known)), "something")
-    shown = json.dumps(value, default=str)
-    return f"{kind} {shown if len(shown) <= _SHOWN_CHARS else shown[:_SHOWN_CHARS] + '…'}"
+    return f"{kind} {_shortened(json.dumps(value, default=str))}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…"

@@ -56,7 +56,7 @@ async def test_an_end_with_an_error_is_never_booked_as_a_finished_task(make, ans
         a_task({"say": "x"}), {"key": "next", "subject": "n", "blocked_by": ["job"], "script": [{"say": "x"}]}
     )
 
-    outcome = await team.session("w1", answer)
+    outcome = await team.session("w1", answer, answer, answer)  # an empty one is asked for again
 
     assert outcome is not None
     assert outcome.status == "released"

@@ -11,9 +11,9 @@ from swarm.errors import ModelError
 from tests.support.models import FakeModel
 from worker.loop.abort import Aborted, unless_aborted
 from worker.loop.query import AssistantTurn, LoopDeps, LoopEnded, RequestStarted, run_loop
-from worker.loop.state import ToolsRan, first_state
+from worker.loop.state import Limits, ToolsRan, first_state
 from worker.messages import assistant_message, text_block, tool_result, tool_use, user_message
-from worker.model.port import ModelRequest, TextDelta, TurnDone
+from worker.model.port import BlockDone, ModelRequest, Retrying, TextDelta, TurnDone
 
 CALL_1 = tool_use("t1", "Bash", {"command": "ls"})
 CALL_2 = tool_use("t2", "Read", {"file_path": "a"})
@@ -29,32 +29,47 @@ class World:
         self.ran = []
         self.attachments = []
         self.tools = self.answer_all
+        self.offered = []
+        self.forgotten = 0
 
     async def answer_all(self, calls):
         return ToolsRan(results=tuple(tool_result(call["id"], f"ran {call['name']}") for call in calls))
 
-    async def run_tools(self, calls):
+    def offer(self, call):
+        self.offered.append(call["id"])
+
+    def has_begun(self):
+        return bool(self.offered)
+
+    def forget(self):
+        self.forgotten += 1
+        assert not self.offered
+
+    async def run(self, calls):
         self.ran.append([call["id"] for call in calls])
+        self.offered = []
         return await self.tools(calls)
 
     async def gather(self):
         taken, self.attachments = self.attachments, []
         return taken
 
-    def request(self, messages):
-        return ModelRequest(model="fake", system=("be good",), messages=messages, tools=[], max_tokens=100)
+    def request(self, messages, max_tokens):
+        return ModelRequest(
+            model="fake", system=("be good",), messages=messages, tools=[], max_tokens=max_tokens
+        )
 
     def deps(self):
         return LoopDeps(
             model=self.model,
             make_request=self.request,
-            run_tools=self.run_tools,
+            tools=self,
             gather_attachments=self.gather,
             abort=self.abort,
         )
 
-    async def run(self):
-        state = first_state([user_message("go")], turns_max=self.turns_max)
+    async def play(self):
+        state = first_state([user_message("go")], Limits(turns=self.turns_max))
         events = [event async for event in run_loop(state, self.deps())]
         assert [isinstance(event, LoopEnded) for event in events].count(True) == 1
         assert isinstance(events[-1], LoopEnded)
@@ -64,7 +79,7 @@ class World:
 async def test_calls_are_run_until_the_model_is_done() -> None:
     world = World(FakeModel(assistant_message("Looking.", CALL_1, CALL_2), "All done."))
 
-    events, terminal = await world.run()
+    events, terminal = await world.play()
 
     assert terminal.reason == "completed"
     assert terminal.text == "All done."
@@ -91,7 +106,7 @@ async def test_what_is_attached_is_in_the_very_next_request_and_in_no_other() ->
     world.tools = mail_comes_meanwhile
     world.attachments.append(text_block("early mail"))
 
-    await world.run()
+    await world.play()
 
     first, second = world.model.requests
     assert first.messages == [user_message("go", "early mail")]
@@ -102,7 +117,7 @@ async def test_a_model_error_ends_the_loop_and_is_kept() -> None:
     error = ModelError("usage limit reached")
     world = World(FakeModel(assistant_message(CALL_1), error))
 
-    _, terminal = await world.run()
+    _, terminal = await world.play()
 
     assert (terminal.reason, terminal.error) == ("model_error", error)
 
@@ -120,7 +135,7 @@ async def test_a_stream_that_just_ends_is_a_model_error() -> None:
         def may_go_on(self, messages):
             return True
 
-    events, terminal = await World(Silent()).run()
+    events, terminal = await World(Silent()).play()
 
     assert terminal.reason == "model_error"
     assert "broke off" in str(terminal.error)
@@ -130,7 +145,7 @@ async def test_a_stream_that_just_ends_is_a_model_error() -> None:
 async def test_a_model_that_never_stops_calling_is_ended_by_the_turn_limit() -> None:
     world = World(FakeModel(*(assistant_message(CALL_1) for _ in range(9))), turns_max=4)
 
-    _, terminal = await world.run()
+    _, terminal = await world.play()
 
     assert terminal.reason == "max_turns"
     assert len(world.model.requests) == 4
@@ -138,7 +153,7 @@ async def test_a_model_that_never_stops_calling_is_ended_by_the_turn_limit() -> 
 
 async def test_a_stop_while_the_model_speaks_drops_its_request() -> None:
     world = World(FakeModel(asyncio.Event()))
-    running = asyncio.create_task(world.run())
+    running = asyncio.create_task(world.play())
     await world.model.asked.wait()
 
     world.abort.set()
@@ -154,7 +169,7 @@ async def test_a_stop_before_the_first_request_asks_nothing_and_reads_no_mail() 
     world.attachments.append(text_block("mail"))
     world.abort.set()
 
-    _, terminal = await world.run()
+    _, terminal = await world.play()
 
     assert terminal.reason == "aborted_streaming"
     assert world.model.requests == []
@@ -170,7 +185,7 @@ async def test_a_stop_while_tools_run_asks_nothing_more() -> None:
 
     world.tools = stopped
 
-    _, terminal = await world.run()
+    _, terminal = await world.play()
 
     assert terminal.reason == "aborted_tools"
     assert terminal.messages[-1] == user_message(tool_result("t1", "cut", is_error=True))
@@ -184,7 +199,7 @@ async def test_the_end_of_the_task_ends_the_loop_after_the_whole_batch() -> None
 
     world.tools = ends_it
 
-    _, terminal = await world.run()
+    _, terminal = await world.play()
 
     assert (terminal.reason, terminal.text) == ("task_ended", "Finished.")
     assert len(terminal.messages[-1]["content"]) == 2
@@ -200,7 +215,7 @@ async def test_a_consumer_cannot_change_what_is_sent() -> None:
         return await world.answer_all(calls)
 
     world.tools = scribbling_tools
-    async for event in run_loop(first_state([user_message("go")], turns_max=3), world.deps()):
+    async for event in run_loop(first_state([user_message("go")], Limits(turns=3)), world.deps()):
         if isinstance(event, AssistantTurn):
             event.message["content"].clear()
 
@@ -216,13 +231,13 @@ async def test_a_fault_of_the_harness_is_not_hidden() -> None:
     world.tools = broken
 
     with pytest.raises(RuntimeError, match="on fire"):
-        await world.run()
+        await world.play()
 
 
 async def test_leaving_the_loop_early_closes_the_model_stream() -> None:
     model = FakeModel(assistant_message(CALL_1))
     async with aclosing(
-        run_loop(first_state([user_message("go")], turns_max=3), World(model).deps())
+        run_loop(first_state([user_message("go")], Limits(turns=3)), World(model).deps())
     ) as events:
         async for event in events:
             if isinstance(event, AssistantTurn):
@@ -278,6 +293,131 @@ async def test_only_the_first_complete_turn_of_a_stream_counts() -> None:
         def may_go_on(self, messages):
             return True
 
-    _, terminal = await World(Chatty()).run()
+    _, terminal = await World(Chatty()).play()
 
     assert terminal.text == "one"
+
+
+class Streaming:
+    """Yields what a test says; an exception among it is raised, an event is waited for."""
+
+    name = "streaming"
+
+    def __init__(self, *events):
+        self.events = events
+        self.requests = []
+        self.closed = 0
+
+    async def stream(self, request):
+        self.requests.append(request)
+        if len(self.requests) > 1:
+            yield TurnDone(message=assistant_message("Done."), stop_reason="end_turn", usage={})
+            return
+        try:
+            for event in self.events:
+                if isinstance(event, Exception):
+                    raise event
+                if isinstance(event, asyncio.Event):
+                    await event.wait()
+                    continue
+                yield event
+        finally:
+            self.closed += 1
+
+    def unfinished(self, messages):
+        return None
+
+    def may_go_on(self, messages):
+        return True
+
+
+THOUGHT = {"type": "thinking", "thinking": "look first", "signature": "sig"}
+RETRY = Retrying(why="overloaded", tried=1, wait_seconds=0.0)
+
+
+async def test_a_call_is_offered_when_its_block_is_complete() -> None:
+    turn = assistant_message("Looking.", CALL_1, CALL_2)
+    model = Streaming(
+        BlockDone(block=text_block("Looking.")),
+        BlockDone(block=CALL_1),
+        BlockDone(block=CALL_2),
+        TurnDone(message=turn, stop_reason="tool_use", usage={}),
+    )
+    world = World(model)
+    offered = []
+    world.offer = lambda call: (offered.append(call["id"]), world.offered.append(call["id"]))
+
+    _, terminal = await world.play()
+
+    assert terminal.reason == "completed"
+    assert offered == ["t1", "t2"]
+    assert world.ran == [["t1", "t2"]]
+
+
+@pytest.mark.parametrize("end", [RETRY, ModelError("overloaded"), None])
+async def test_an_answer_that_breaks_off_after_a_call_began_is_the_turn(end) -> None:
+    """Asked for again it would call the same tool again, whose work is done or on its way."""
+    begun = [BlockDone(block=THOUGHT), BlockDone(block=CALL_1), TextDelta(text="And th")]
+    model = Streaming(*begun, *([] if end is None else [end]), BlockDone(block=CALL_2))
+    if end is None:
+        model = Streaming(*begun)
+    world = World(model)
+
+    events, terminal = await world.play()
+
+    assert terminal.reason == "completed"
+    assert world.ran == [["t1"]]
+    assert model.closed == 1
+    assert model.requests[1].messages[1] == assistant_message(THOUGHT, CALL_1)
+    told = next(event for event in events if isinstance(event, AssistantTurn))
+    assert told.message == assistant_message(THOUGHT, CALL_1)
+
+
+async def test_an_answer_that_breaks_off_before_that_is_void() -> None:
+    turn = assistant_message("Looking again.")
+    model = Streaming(
+        BlockDone(block=text_block("Looking.")),
+        RETRY,
+        BlockDone(block=text_block("Looking again.")),
+        TurnDone(message=turn, stop_reason="end_turn", usage={}),
+    )
+    world = World(model)
+
+    events, terminal = await world.play()
+
+    assert terminal.messages[-1] == turn
+    assert RETRY in events
+    assert world.forgotten == 1
+
+
+async def test_a_stop_after_a_call_began_leaves_a_turn_with_results() -> None:
+    world = World(Streaming(BlockDone(block=CALL_1), asyncio.Event(), BlockDone(block=CALL_2)))
+    world.offer = lambda call: (world.offered.append(call["id"]), world.abort.set())
+
+    async def stopped(calls):
+        return ToolsRan(results=(tool_result("t1", "cut", is_error=True),), aborted=True)
+
+    world.tools = stopped
+
+    _, terminal = await world.play()
+
+    assert terminal.reason == "aborted_tools"
+    assert terminal.messages[1:] == (
+        assistant_message(CALL_1),
+        user_message(tool_result("t1", "cut", is_error=True)),
+    )
+
+
+async def test_what_was_cut_off_is_asked_for_with_a_higher_limit() -> None:
+    """The consumer never sees the answer that is forgotten: it would write it down."""
+    cut = TurnDone(message=assistant_message("I have al"), stop_reason="max_tokens", usage={})
+    model = Streaming(TextDelta(text="I have al"), cut)
+    world = World(model)
+
+    events, terminal = await world.play()
+
+    assert terminal.reason == "completed"
+    assert [request.max_tokens for request in model.requests] == [8_000, 64_000]
+    assert [event.message for event in events if isinstance(event, AssistantTurn)] == [
+        assistant_message("Done.")
+    ]

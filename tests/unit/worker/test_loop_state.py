@@ -6,25 +6,36 @@ from pathlib import Path
 
 import pytest
 
-import worker.loop.state
+import worker.loop.advance
+from swarm.core.transcript import CLEARED
 from swarm.errors import ModelError
+from worker.loop.advance import advance, attach, kept
 from worker.loop.reasons import CONTINUE_REASONS, NEXT_TURN, TERMINAL_REASONS, Terminal
 from worker.loop.state import (
     Answered,
     AskModel,
     Finish,
+    Limits,
     LoopState,
     ModelFailed,
     RunTools,
     StreamAborted,
     ToolsRan,
-    advance,
-    attach,
     first_state,
 )
-from worker.messages import assistant_message, text_block, tool_result, tool_use, user_message
+from worker.messages import (
+    assistant_message,
+    text_block,
+    tool_result,
+    tool_use,
+    unparsed_input,
+    user_message,
+)
+from worker.model.failures import failure
+from worker.prompts.texts import ANSWER_EMPTY, GO_ON_WHERE_CUT
 
-START = first_state([user_message("go")], turns_max=3)
+LIMITS = Limits(turns=3)
+START = first_state([user_message("go")], LIMITS)
 CALL = tool_use("t1", "Bash", {"command": "ls"})
 RESULT = tool_result("t1", "a")
 
@@ -65,21 +76,188 @@ def test_calls_are_run_whatever_the_stop_reason_says() -> None:
     assert step.calls == (CALL,)
 
 
+def asked(step) -> LoopState:
+    assert isinstance(step, AskModel)
+    return step.state
+
+
+def reason_of(state) -> str | None:
+    return state.transition and state.transition.reason
+
+
 @pytest.mark.parametrize("blocks", [(), (" ",), ("\n", "")])
 def test_an_empty_answer_is_never_success(blocks) -> None:
-    """It looks like an orderly end; taken for one, a task would be done that nobody did."""
-    end = end_of(advance(START, answered(*blocks)))
+    """It looks like an orderly end; taken for one, a task would be done that nobody did.
 
+    The model is told, so that one slip costs nothing; not for ever, and nothing blank is kept.
+    """
+    state = START
+    for _ in range(LIMITS.empty_answers):
+        assert kept(state, answered(*blocks)) is None
+        state = asked(advance(state, answered(*blocks)))
+        assert reason_of(state) == "empty_answer"
+        assert state.transition.said == ANSWER_EMPTY
+
+    end = end_of(advance(state, answered(*blocks)))
+
+    assert end.messages == (user_message("go", ANSWER_EMPTY, ANSWER_EMPTY),)
     assert end.reason == "model_error"
     assert "neither text nor a tool call" in str(end.error)
 
 
-@pytest.mark.parametrize("stop_reason", ["max_tokens", "refusal", "pause_turn"])
-def test_text_that_was_cut_off_is_not_an_end_of_the_work(stop_reason) -> None:
+@pytest.mark.parametrize("stop_reason", ["refusal", "pause_turn", "something_new"])
+def test_text_that_did_not_end_by_itself_is_not_an_end_of_the_work(stop_reason) -> None:
     end = end_of(advance(START, answered("I have almost", stop_reason=stop_reason)))
 
     assert end.reason == "model_error"
     assert stop_reason in str(end.error)
+
+
+class TestCutOff:
+    """An answer that reached its limit: once with a higher limit, then piece by piece, then no more."""
+
+    def test_the_same_request_goes_out_once_with_a_higher_limit(self) -> None:
+        cut = answered("I have almost", stop_reason="max_tokens")
+
+        state = asked(advance(START, cut))
+
+        assert kept(START, cut) is None
+        assert (reason_of(state), state.output_limit) == ("max_output_tokens_escalate", 64_000)
+        assert state.messages == START.messages
+        assert state.usage == {"output_tokens": 5}
+
+    def test_then_what_came_is_kept_and_the_model_goes_on(self) -> None:
+        state = START.replace(output_limit=64_000)
+        for number in range(LIMITS.output_recoveries):
+            state = asked(advance(state, answered(f"part {number}", stop_reason="max_tokens")))
+            assert reason_of(state) == "max_output_tokens_recovery"
+            assert state.turn == 1
+
+        end = end_of(advance(state, answered("part 3", stop_reason="max_tokens")))
+
+        assert end.reason == "model_error"
+        assert "max_tokens" in str(end.error)
+        assert end.messages == (
+            user_message("go"),
+            assistant_message("part 0"),
+            user_message(GO_ON_WHERE_CUT),
+            assistant_message("part 1"),
+            user_message(GO_ON_WHERE_CUT),
+            assistant_message("part 2"),
+            user_message(GO_ON_WHERE_CUT),
+            assistant_message("part 3"),
+        )
+
+    def test_a_call_that_was_cut_is_left_out(self) -> None:
+        """Its input is half of one; what was said before it stays."""
+        cut = tool_use("t2", "Write", unparsed_input('{"file_path": "a'))
+        state = START.replace(output_limit=64_000)
+
+        after = asked(advance(state, answered("Writing.", cut, stop_reason="max_tokens")))
+
+        assert after.messages[1:] == (assistant_message("Writing."), user_message(GO_ON_WHERE_CUT))
+
+    def test_thoughts_alone_are_not_kept(self) -> None:
+        thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+        state = START.replace(output_limit=64_000)
+
+        after = asked(advance(state, answered(thought, stop_reason="max_tokens")))
+
+        assert after.messages == (user_message("go", GO_ON_WHERE_CUT),)
+
+    def test_what_has_begun_cannot_be_taken_back(self) -> None:
+        """A tool of the answer runs: the answer is the turn, and the call that was cut gets an error."""
+        cut = tool_use("t2", "Write", unparsed_input('{"file_path": "a'))
+        answer = answered(CALL, cut, stop_reason="max_tokens").replace(begun=True)
+
+        step = advance(START, answer)
+
+        assert isinstance(step, RunTools)
+        assert step.calls == (CALL, cut)
+        assert kept(START, answer) == answer.message
+
+    def test_an_ordinary_turn_begins_to_count_anew(self) -> None:
+        state = START.replace(output_limit=64_000)
+        state = asked(advance(state, answered("part", stop_reason="max_tokens")))
+        step = advance(state, answered(CALL, stop_reason="tool_use"))
+
+        after = asked(advance(step.state, ToolsRan(results=(RESULT,))))
+
+        assert (after.output_limit, after.recoveries.output) == (8_000, 0)
+
+
+class TestTooLong:
+    """A conversation that the model cannot hold any more loses its oldest results, not its form."""
+
+    ERROR = failure("prompt_too_long", "prompt is too long: 210000 tokens > 200000 maximum")
+
+    @staticmethod
+    def grown(turns: int):
+        messages = [user_message("go")]
+        for number in range(turns):
+            messages.append(assistant_message(tool_use(f"t{number}", "Read", {"file_path": "a"})))
+            messages.append(user_message(tool_result(f"t{number}", "x" * 1_000)))
+        return first_state(messages, LIMITS)
+
+    def test_the_oldest_results_go(self) -> None:
+        state = asked(advance(self.grown(20), ModelFailed(error=self.ERROR)))
+
+        assert reason_of(state) == "results_cleared"
+        cleared = [m["content"][0]["content"] == CLEARED for m in state.messages[2::2]]
+        assert cleared == [True] * len(state.transition.cleared) + [False] * (
+            20 - len(state.transition.cleared)
+        )
+        assert 4 <= len(state.transition.cleared) <= 6
+        assert state.transition.cleared[0] == "t0"
+
+    def test_not_for_ever_and_never_the_newest(self) -> None:
+        state, tries = self.grown(40), 0
+        while isinstance(step := advance(state, ModelFailed(error=self.ERROR)), AskModel):
+            state, tries = step.state, tries + 1
+
+        assert tries == LIMITS.clearings
+        assert end_of(step).reason == "prompt_too_long"
+        assert all(m["content"][0]["content"] != CLEARED for m in state.messages[-9::2])
+
+    def test_with_nothing_to_clear_it_ends_at_once(self) -> None:
+        end = end_of(advance(self.grown(5), ModelFailed(error=self.ERROR)))
+
+        assert (end.reason, end.error) == ("prompt_too_long", self.ERROR)
+
+    def test_an_answer_that_filled_the_window_counts_too(self) -> None:
+        state = asked(advance(self.grown(20), answered("I see", stop_reason="model_context_window_exceeded")))
+
+        assert reason_of(state) == "results_cleared"
+
+
+def test_a_spent_budget_is_an_end_of_its_own() -> None:
+    error = failure("budget_spent", "2.00 of 2.00 USD are spent")
+
+    assert end_of(advance(START, ModelFailed(error=error))).reason == "budget_spent"
+
+
+def test_the_same_failure_again_and_again_ends_the_loop() -> None:
+    """A model that does not learn from an error would spend its turns, and the money, on it."""
+    state = START.replace(limits=Limits(turns=99))
+    failed = tool_result("t1", "no such file", is_error=True)
+    for number in range(5):
+        step = advance(state, answered(CALL, stop_reason="tool_use"))
+        step = advance(step.state, ToolsRan(results=(failed,)))
+        assert isinstance(step, Finish) == (number == 4)
+        state = step.state if isinstance(step, AskModel) else state
+
+    assert end_of(step).reason == "repeated_failures"
+
+
+@pytest.mark.parametrize("other", [RESULT, tool_result("t1", "no such folder", is_error=True)])
+def test_another_outcome_in_between_counts_anew(other) -> None:
+    state = START.replace(limits=Limits(turns=99))
+    failed = tool_result("t1", "no such file", is_error=True)
+    for result in (failed, failed, failed, failed, other, failed, failed, failed, failed):
+        step = advance(state, answered(CALL, stop_reason="tool_use"))
+        state = asked(advance(step.state, ToolsRan(results=(result,))))
+
+    assert state.failing.times == 4
 
 
 def test_results_lead_to_the_next_turn() -> None:
@@ -158,18 +336,27 @@ def test_state_cannot_be_changed_in_place() -> None:
 
 def test_states_are_always_built_in_full() -> None:
     """A copy with changes would carry a new field over at a site that never thought of it."""
-    assert ".replace(messages" not in Path(worker.loop.state.__file__).read_text()
+    assert "state.replace(" not in Path(worker.loop.advance.__file__).read_text()
     with pytest.raises(TypeError):
         LoopState(messages=(), turn=1)  # type: ignore[call-arg]
 
 
 def test_every_reason_is_known() -> None:
-    assert CONTINUE_REASONS == ("next_turn",)
+    assert CONTINUE_REASONS == (
+        "next_turn",
+        "max_output_tokens_escalate",
+        "max_output_tokens_recovery",
+        "results_cleared",
+        "empty_answer",
+    )
     assert set(TERMINAL_REASONS) == {
         "completed",
         "task_ended",
         "max_turns",
         "model_error",
+        "prompt_too_long",
+        "repeated_failures",
+        "budget_spent",
         "aborted_streaming",
         "aborted_tools",
     }

@@ -1,0 +1,127 @@
+"""A model behind the Messages API: one streamed request for each turn, sent again when that may help."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Protocol
+
+from swarm.errors import ModelError
+from swarm.settings import Settings
+from worker.messages import Message
+from worker.model.assembly import Assembly, BrokenAnswerError
+from worker.model.backoff import Backoff
+from worker.model.connection import Connection
+from worker.model.failures import BROKEN_OFF, OVERLOADED, STALLED, failure, kind_of
+from worker.model.port import ModelEvent, ModelRequest, Retrying
+from worker.model.request import CHARS_PER_TOKEN, estimated_tokens, request_body, without_thoughts
+
+logger = logging.getLogger(__name__)
+
+
+class Meter(Protocol):
+    """Keeps account of what requests cost. Each `open` is followed by one `settle`."""
+
+    def open(self, model: str, input_tokens: int, max_tokens: int) -> None:
+        """Reserve what this request costs at most; a ModelError when there is not that much left."""
+        ...
+
+    def settle(self, model: str, usage: Mapping[str, int]) -> None:
+        """Book what it came to; nothing for one that was not served."""
+        ...
+
+
+class LiveModel:
+    """One model, and another one in its place once it stays overloaded."""
+
+    def __init__(
+        self, name: str, connection: Connection, settings: Settings, meter: Meter, fallback: str | None = None
+    ) -> None:
+        self.name = name
+        self._connection = connection
+        self._settings = settings
+        self._meter = meter
+        self._fallback = fallback
+        self._overloads = 0
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Yield what arrives. After a failure that may pass it waits and asks again, as `Retrying` says."""
+        backoff = Backoff(self._settings)
+        while True:
+            assembly = Assembly()
+            try:
+                async with aclosing(self._attempt(request, assembly)) as events:
+                    async for event in events:
+                        yield event
+            except ModelError as error:
+                retrying, backoff = self._after(error, backoff)
+                yield retrying
+                await asyncio.sleep(retrying.wait_seconds)
+            else:
+                self._overloads = 0
+                yield assembly.turn()
+                return
+
+    def unfinished(self, messages: list[Message]) -> str | None:
+        """Return None: a model knows by itself when it has finished."""
+        return None
+
+    def may_go_on(self, messages: list[Message]) -> bool:
+        """Return True: a model can always be told more."""
+        return True
+
+    def _after(self, error: ModelError, backoff: Backoff) -> tuple[Retrying, Backoff]:
+        """Return what to do after a failed try; raises the failure when nothing is left to do."""
+        self._overloads = self._overloads + 1 if kind_of(error) == OVERLOADED else 0
+        if self._fallback is not None and self._overloads >= self._settings.model_overloads_max:
+            why = f"{error}; {self._fallback} is asked in place of {self.name}"
+            logger.warning("fallback model taken", extra={"swarm_model": self._fallback})
+            self.name, self._fallback, self._overloads = self._fallback, None, 0
+            return Retrying(why=why, tried=backoff.tried + 1, wait_seconds=0.0), Backoff(self._settings)
+        wait = backoff.wait_after(error)
+        if wait is not None:
+            return Retrying(why=str(error), tried=backoff.tried, wait_seconds=wait), backoff
+        if backoff.tried == 1:
+            raise error
+        raise ModelError(f"{error} (tried {backoff.tried} times)", code=error.code, details=error.details)
+
+    async def _attempt(self, request: ModelRequest, assembly: Assembly) -> AsyncGenerator[ModelEvent, None]:
+        """Send the request once. Whatever becomes of it, what it may have cost is booked."""
+        asked = self._as_asked(request)
+        estimate = estimated_tokens(asked)
+        self._meter.open(self.name, estimate, asked.max_tokens)
+        served = True
+        try:
+            async with aclosing(self._connection.events(request_body(asked))) as events:
+                async for event in events:
+                    for news in assembly.feed(event):
+                        yield news
+                    if assembly.is_complete:
+                        break
+            if not assembly.is_complete:
+                raise failure(BROKEN_OFF, "the answer ended before it was complete")
+        except BrokenAnswerError as error:
+            raise failure(BROKEN_OFF, str(error)) from None
+        except ModelError as error:
+            served = assembly.has_begun or kind_of(error) in (BROKEN_OFF, STALLED)
+            raise
+        finally:
+            self._meter.settle(self.name, _booked(assembly, estimate) if served else {})
+
+    def _as_asked(self, request: ModelRequest) -> ModelRequest:
+        if request.model == self.name:
+            return request
+        return request.replace(model=self.name, messages=without_thoughts(request.messages))
+
+
+def _booked(assembly: Assembly, estimate: int) -> dict[str, int]:
+    """Return what an answer cost; of one that broke off at least what it may have cost."""
+    if assembly.is_complete:
+        return assembly.usage
+    if not assembly.has_begun:
+        return {"input_tokens": estimate}
+    counted = assembly.usage
+    came = -(-assembly.received_chars // CHARS_PER_TOKEN)
+    return counted | {"output_tokens": max(counted["output_tokens"], came)}
