@@ -47,7 +47,7 @@ def come_up(spec: TeammateSpec) -> Arrival | None:
     presence = Presence(team, spec)
     try:
         policy_of(spec, team)
-        check_model(spec.model)
+        check_model(spec.model, spec.environ)
     except SwarmError:
         with speaking_as(agent_of(spec), team):
             logger.exception("teammate not started")

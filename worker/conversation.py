@@ -63,7 +63,7 @@ class Conversation:
         self._earlier = read_transcript(path)
         self._mail = MailReader(team.inbox(agent.name), agent.name, mail_given(self._earlier))
         self._carried: list[Block] = []
-        self.model = bench.model_for(self._task, session)
+        self.model = bench.models.model_for(self._task, session)
         self._gate = PermissionGate(team, agent, bench.policy, self._task.id, self._task.files)
         self.context = self._tool_context()
         self.context.touched |= self._written_before()

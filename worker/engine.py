@@ -27,8 +27,8 @@ from worker.commit import CommitRefusal, Ground, Work, commit_work
 from worker.conversation import Conversation
 from worker.hold import Hold
 from worker.loop.abort import Aborted, unless_aborted
-from worker.loop.reasons import ABORTED, MAX_TURNS, MODEL_ERROR, Terminal
-from worker.messages import Message, final_text
+from worker.loop.reasons import ABORTED, BUDGET_SPENT, MAX_TURNS, REPEATED_FAILURES, Terminal
+from worker.messages import Message, blocks_of, final_text
 from worker.prompts.texts import commit_refused, verify_failed
 from worker.verify import CheckFailure, run_checks
 from worker.workbench import Workbench
@@ -46,6 +46,8 @@ ABORTED_VERIFY = "aborted_verify"
 ABORTED_KILL = "aborted_kill"
 CLAIM_LOST = "claim_lost"
 FAULT = "fault"
+
+_SHOWN_CHARS = 300
 
 
 class Session:
@@ -137,10 +139,14 @@ class Session:
         """Decide what the end of a loop means for the task. Only an end that says so may complete it."""
         if terminal.reason in ABORTED:
             return self._claim.release(STOPPED)
-        if terminal.reason == MODEL_ERROR:
+        if terminal.reason == BUDGET_SPENT:
+            return self._claim.release(str(terminal.error))
+        if terminal.error is not None:
             return self._claim.end_attempt(self._told(str(terminal.error)))
         if terminal.reason == MAX_TURNS:
             return self._claim.end_attempt(f"no end after {terminal.turns} turns")
+        if terminal.reason == REPEATED_FAILURES:
+            return self._claim.end_attempt(_same_failure(terminal))
         ending = self._talk.context.ending
         if ending is not None and ending.status == "failed":
             return self._claim.fail(clean(ending.text))
@@ -276,6 +282,12 @@ async def _ended(working: asyncio.Future[Any]) -> None:
     working.exception()  # so that nobody is told that it was never looked at
     if cancelled:
         raise asyncio.CancelledError
+
+
+def _same_failure(terminal: Terminal) -> str:
+    failed = blocks_of(terminal.messages[-1])[-1]
+    text = " ".join(str(failed.get("content", "")).split())
+    return f"the same calls failed in the same way again and again, last: {text[:_SHOWN_CHARS]}"
 
 
 def _last_words(messages: Sequence[Message]) -> str:

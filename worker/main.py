@@ -7,11 +7,13 @@ import logging
 import os
 
 from swarm.core.spawn import TeammateSpec
+from swarm.settings import SCRIPTED_MODEL
 from swarm.storage.team import Team
 from swarm.storage.watch import Watch, files_of_agents
 from swarm.workspace.git import GitWorkspace, WorkspaceError
 from worker.arrival import FAILED, Arrival, agent_of, come_up, policy_of, speaking_as
-from worker.model.choose import choose_model
+from worker.model.choose import LiveModels, Models, ScriptedModels
+from worker.model.meter import Unmetered
 from worker.teammate import Teammate
 from worker.tools.registry import built_in_tools
 from worker.workbench import Workbench
@@ -55,7 +57,12 @@ async def _watching(arrival: Arrival, stop: asyncio.Event) -> str:
 
 async def _live(arrival: Arrival, stop: asyncio.Event, hint: asyncio.Event) -> str:
     bench = make_workbench(arrival.spec, arrival.team)
-    return await Teammate(bench, arrival.presence, stop, hint).run()
+    loading = asyncio.create_task(bench.models.load())
+    try:
+        return await Teammate(bench, arrival.presence, stop, hint).run()
+    finally:
+        await asyncio.wait([loading])
+        await bench.models.close()
 
 
 def make_workbench(spec: TeammateSpec, team: Team) -> Workbench:
@@ -68,9 +75,15 @@ def make_workbench(spec: TeammateSpec, team: Team) -> Workbench:
         environ=spec.environ,
         policy=policy_of(spec, team),
         tools=built_in_tools(team.settings),
-        model_for=choose_model(spec.model, team_file=team.layout.team_file, pace_seconds=spec.pace_seconds),
+        models=_models(spec, team),
         in_repository=_is_in_repository(spec, workspace),
     )
+
+
+def _models(spec: TeammateSpec, team: Team) -> Models:
+    if spec.model == SCRIPTED_MODEL:
+        return ScriptedModels(team.layout.team_file, spec.pace_seconds)
+    return LiveModels(spec.model, spec.environ, team.settings, Unmetered())
 
 
 def _is_in_repository(spec: TeammateSpec, workspace: str) -> bool:

@@ -10,7 +10,7 @@ from swarm.storage.team import Team
 from swarm.values import Value
 from swarm.workspace.environment import child_environment
 from worker.context.agent import AgentContext
-from worker.model.choose import ModelFor
+from worker.model.choose import Models
 from worker.tools.contract import Tool
 
 
@@ -26,7 +26,7 @@ class Workbench(Value):
     environ: Mapping[str, str]
     policy: Policy
     tools: tuple[Tool[Any], ...]
-    model_for: ModelFor
+    models: Models
     in_repository: bool = False
 
     def environment_of(self, task_id: str) -> dict[str, str]:

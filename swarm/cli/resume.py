@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from swarm.backends.select import select_backend
-from swarm.cli.run import drive
+from swarm.cli.run import check_models, drive
 from swarm.cli.session import Io, only_for_people, team_to_change
 from swarm.cli.team_file import read_team_file
 from swarm.errors import StateError
@@ -30,6 +30,7 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
             details={"path": path},
         )
     loaded = read_team_file(path)
+    check_models(loaded, io)
     backend, reason = _backend(team, args["backend"], io)
     options = RunOptions(
         root=io.root,

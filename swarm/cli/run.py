@@ -83,7 +83,16 @@ def _options(args: Mapping[str, Any], io: Io) -> RunOptions:
 
 
 def _go(loaded: LoadedTeamFile, options: RunOptions, io: Io) -> int:
+    check_models(loaded, io)
     return drive(prepare(loaded, options, io.settings), loaded, options, io)
+
+
+def check_models(loaded: LoadedTeamFile, io: Io) -> None:
+    """Refuse, before anything is made, a model that there is no key for."""
+    from worker.model.choose import check_model
+
+    for member in members(loaded.team):
+        check_model(member.model, io.environ)
 
 
 def drive(

@@ -87,7 +87,7 @@ def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:
         role=args.get("agent_type"),
     )
     spec = make_spec(team, name, wish, dict(io.environ), file)
-    _check_model(spec, team)
+    _check_model(spec)
     io.note(f"Backend {backend}: {reason}")
     told = _tell(team, name, args.get("prompt"))
     try:
@@ -114,10 +114,10 @@ def _backend(team: Team, name: str, given: str | None, io: Io) -> tuple[str, str
     return select_backend(given or (usual if usual != _IN_PROCESS else None) or "auto", io.environ, FOR_ONE)
 
 
-def _check_model(spec: TeammateSpec, team: Team) -> None:
-    from worker.model.choose import choose_model
+def _check_model(spec: TeammateSpec) -> None:
+    from worker.model.choose import check_model
 
-    choose_model(spec.model, team_file=team.layout.team_file, pace_seconds=0.0)
+    check_model(spec.model, spec.environ)
 
 
 def _tell(team: Team, name: str, text: str | None) -> str | None:

@@ -14,7 +14,7 @@ import yaml
 from swarm.errors import ModelError
 from tests.support.command import Ended, Shell, processes_of_run
 from tests.support.live_team import LiveTeam
-from tests.support.models import FakeModel
+from tests.support.models import FakeModel, OneModel
 from worker.model.port import ModelEvent, ModelRequest
 from worker.presence import Presence
 from worker.teammate import Teammate
@@ -45,7 +45,7 @@ class Refused(FakeModel):
 
 
 def with_no_way_in(bench: Workbench) -> Workbench:
-    return bench.replace(model_for=lambda task, session: Refused())
+    return bench.replace(models=OneModel(Refused()))
 
 
 def with_a_broken_tool(bench: Workbench) -> Workbench:
@@ -58,10 +58,11 @@ def with_a_broken_tool(bench: Workbench) -> Workbench:
 
 
 def with_a_fault_in_between(bench: Workbench) -> Workbench:
-    def broken(*_: Any) -> Any:
-        raise RuntimeError("a fault of the worker")
+    class Broken(OneModel):
+        def model_for(self, *_: Any) -> Any:
+            raise RuntimeError("a fault of the worker")
 
-    return bench.replace(model_for=broken)
+    return bench.replace(models=Broken(FakeModel()))
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,6 @@ def test_a_fresh_team_file_in_the_repository_runs(shell: Shell) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("--model", "claude-sonnet-5-5"),
         ("--budget", "5"),
         ("--detach",),
         ("--permission-mode", "plan"),
@@ -138,6 +137,20 @@ def test_what_is_not_built_is_refused_by_name(shell: Shell, words: tuple[str, ..
     error = json.loads(ended.err)["error"]
     assert error["code"] == "not_built"
     assert words[0].removeprefix("--").split("-")[0] in error["message"]
+    assert not (shell.root / "teams").exists()
+
+
+@pytest.mark.parametrize("key", ["", " "], ids=["none", "blank"])
+def test_a_model_without_a_key_is_refused_before_anything_is_made(shell: Shell, key: str) -> None:
+    file = write_team(shell, [a_task("a")])
+
+    ended = shell.swarm("run", file, "--model", "claude-sonnet-5-5", "--json", ANTHROPIC_API_KEY=key)
+
+    assert ended.code == 2
+    error = json.loads(ended.err)["error"]
+    assert error["code"] == "no_key"
+    assert "ANTHROPIC_API_KEY" in error["message"]
+    assert "swarm demo" in error["message"]
     assert not (shell.root / "teams").exists()
 
 

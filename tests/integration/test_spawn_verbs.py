@@ -153,7 +153,7 @@ def test_restart_starts_one_that_has_ended(team: LiveTeam, shell: Shell) -> None
     [
         (("../x",), "bad_name"),
         (("leader",), "bad_name"),
-        (("new", "--model", "claude-x"), "not_built"),
+        (("new", "--model", "claude-x"), "no_key"),
         (("new", "--permission-mode", "odd"), "bad_value"),
         (("new", "--backend", "in-process"), "bad_value"),
         (("new", "--prompt", " \n"), "bad_value"),

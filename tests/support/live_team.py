@@ -25,7 +25,7 @@ from swarm.storage.processes import new_run
 from swarm.storage.team import create_team
 from swarm.teamfile.reader import load_team_file, members, new_tasks
 from swarm.testing.wait import eventually
-from tests.support.models import Answer, FakeModel, check_array
+from tests.support.models import Answer, FakeModel, OneModel, check_array
 from worker.claim import HeldClaim, Outcome
 from worker.engine import Session
 from worker.model.port import Model
@@ -197,7 +197,7 @@ class LiveTeam:
     def bench(self, name: str, model: Model | None = None, *, life: int = 1, **changes: Any) -> Workbench:
         spec = self.spec(name, life, **changes)
         bench = worker.main.make_workbench(spec, self.team)
-        return bench if model is None else bench.replace(model_for=lambda task, session: model)
+        return bench if model is None else bench.replace(models=OneModel(model))
 
     def begin(self, bench: Workbench, stop: asyncio.Event | None = None) -> Session:
         """Claim what is next for this agent and return the session, not played yet."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
+from swarm.core.task import Task
 from worker.messages import Message, assistant_message, blocks_of, tool_results, tool_uses
-from worker.model.port import ModelEvent, ModelRequest, TurnDone
+from worker.model.port import Model, ModelEvent, ModelRequest, TurnDone
 
 Answer = Message | str | Exception | asyncio.Event
 """A message, a text that ends the work, an error, or an event that the model waits for first."""
@@ -45,6 +46,23 @@ class FakeModel:
 
     def may_go_on(self, messages: list[Message]) -> bool:
         return True
+
+
+class OneModel:
+    """The models of a life that always asks the same one."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def model_for(self, task: Task, session: str) -> Model:
+        """Return the one."""
+        return self._model
+
+    async def load(self) -> None:
+        """Do nothing."""
+
+    async def close(self) -> None:
+        """Do nothing."""
 
 
 def check_array(messages: Sequence[Message]) -> None:

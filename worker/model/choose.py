@@ -3,42 +3,83 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
 
 from swarm.core.task import Task
-from swarm.errors import ConfigError
-from swarm.settings import SCRIPTED_MODEL
+from swarm.settings import SCRIPTED_MODEL, Settings
+from worker.model.access import check_access
+from worker.model.meter import Meter
 from worker.model.port import Model
 
 if TYPE_CHECKING:
     from swarm.teamfile.model import ScriptTurn
 
-ModelFor = Callable[[Task, str], Model]
-"""Returns the model for one session (the second argument) of this task."""
+
+class Models(Protocol):
+    """The models of one agent's life."""
+
+    def model_for(self, task: Task, session: str) -> Model:
+        """Return the model for this session of this task."""
+        ...
+
+    async def load(self) -> None:
+        """Load what the first request would have to wait for."""
+        ...
+
+    async def close(self) -> None:
+        """Drop what is open. No request is under way any more."""
+        ...
 
 
-def check_model(name: str) -> None:
-    """Refuse a model that this version lacks, as `not_built`. Imports no model."""
+def check_model(name: str, environ: Mapping[str, str]) -> None:
+    """Refuse a model that cannot be asked from here, as `no_key`. Imports no model."""
     if name != SCRIPTED_MODEL:
-        raise ConfigError(
-            f"the model {name!r} cannot be used yet; use {SCRIPTED_MODEL!r}",
-            code="not_built",
-            details={"value": name, "valid": [SCRIPTED_MODEL]},
-        )
+        check_access(environ)
 
 
-def choose_model(name: str, *, team_file: str, pace_seconds: float) -> ModelFor:
-    """Return how to get the model of this name for a session; see `check_model`."""
-    check_model(name)
-    from worker.model.scripted import ScriptedModel
+class ScriptedModels:
+    """Plays the scripts of a team file: one player for each session."""
 
-    def scripted(task: Task, session: str) -> Model:
-        return ScriptedModel(
-            _script_of(task, team_file), id_prefix=f"toolu_{session}", pace_seconds=pace_seconds
-        )
+    def __init__(self, team_file: str, pace_seconds: float) -> None:
+        self._team_file = team_file
+        self._pace_seconds = pace_seconds
 
-    return scripted
+    def model_for(self, task: Task, session: str) -> Model:
+        """Return what plays this task's script."""
+        from worker.model.scripted import ScriptedModel
+
+        script = _script_of(task, self._team_file)
+        return ScriptedModel(script, id_prefix=f"toolu_{session}", pace_seconds=self._pace_seconds)
+
+    async def load(self) -> None:
+        """Do nothing: there is nothing to load."""
+
+    async def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+
+class LiveModels:
+    """One model behind the Messages API, for the agent's whole life."""
+
+    def __init__(self, name: str, environ: Mapping[str, str], settings: Settings, meter: Meter) -> None:
+        from worker.model.connection import Connection
+        from worker.model.live import LiveModel
+
+        self._connection = Connection(environ, settings)
+        self._model = LiveModel(name, self._connection, settings, meter)
+
+    def model_for(self, task: Task, session: str) -> Model:
+        """Return the same model for all: each request is complete in itself."""
+        return self._model
+
+    async def load(self) -> None:
+        """Import the SDK, in a thread."""
+        await self._connection.load()
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._connection.close()
 
 
 def _script_of(task: Task, team_file: str) -> tuple[ScriptTurn, ...]:

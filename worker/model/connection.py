@@ -15,40 +15,18 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from swarm.errors import ConfigError, ModelError
+from swarm.errors import ModelError
 from swarm.settings import Settings
-from worker.model.failures import (
-    BROKEN_OFF,
-    STALLED,
-    UNREACHABLE,
-    failure,
-    service_failure,
-)
+from worker.model.access import KEYS, check_access
+from worker.model.failures import BROKEN_OFF, STALLED, UNREACHABLE, failure, service_failure
 
 if TYPE_CHECKING:
     import anthropic
     import httpx2
 
-KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 DEFAULT_BASE_URL = "https://api.anthropic.com"
 _PING = "ping"
 _OK = 200
-
-
-def check_access(environ: Mapping[str, str]) -> None:
-    """Refuse an environment without a key, as `no_key`."""
-    if not any(environ.get(name, "").strip() for name in KEYS):
-        raise ConfigError(
-            "no key for the model service: set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN), or run "
-            "`swarm demo`, which needs none",
-            code="no_key",
-            details={"variables": list(KEYS)},
-        )
-
-
-async def load_sdk() -> None:
-    """Import the SDK without standing in the way of anything else; it takes seconds of CPU."""
-    await asyncio.to_thread(importlib.import_module, "anthropic")
 
 
 class Connection:
@@ -63,7 +41,7 @@ class Connection:
     async def events(self, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """Send the request and yield the events of its answer as they come. Closing it drops the request."""
         if self._client is None:
-            await load_sdk()
+            await self.load()
             self._client = self._make_client()
         import anthropic
 
@@ -80,6 +58,10 @@ class Connection:
             raise failure(UNREACHABLE if _is_connecting(error) else STALLED, _cause(error)) from None
         except anthropic.APIConnectionError as error:
             raise failure(UNREACHABLE if _is_connecting(error) else BROKEN_OFF, _cause(error)) from None
+
+    async def load(self) -> None:
+        """Import the SDK without standing in the way of anything else; it takes seconds of CPU."""
+        await asyncio.to_thread(importlib.import_module, "anthropic")
 
     async def close(self) -> None:
         if self._client is not None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Protocol
 
 from swarm.errors import ModelError
 from swarm.settings import Settings
@@ -14,23 +13,12 @@ from worker.messages import Message
 from worker.model.assembly import Assembly, BrokenAnswerError
 from worker.model.backoff import Backoff
 from worker.model.connection import Connection
-from worker.model.failures import BROKEN_OFF, OVERLOADED, STALLED, failure, kind_of
+from worker.model.failures import BAD_REQUEST, BROKEN_OFF, OVERLOADED, STALLED, failure, kind_of
+from worker.model.meter import Meter
 from worker.model.port import ModelEvent, ModelRequest, Retrying
 from worker.model.request import CHARS_PER_TOKEN, estimated_tokens, request_body, without_thoughts
 
 logger = logging.getLogger(__name__)
-
-
-class Meter(Protocol):
-    """Keeps account of what requests cost. Each `open` is followed by one `settle`."""
-
-    def open(self, model: str, input_tokens: int, max_tokens: int) -> None:
-        """Reserve what this request costs at most; a ModelError when there is not that much left."""
-        ...
-
-    def settle(self, model: str, usage: Mapping[str, int]) -> None:
-        """Book what it came to; nothing for one that was not served."""
-        ...
 
 
 class LiveModel:
@@ -45,6 +33,7 @@ class LiveModel:
         self._meter = meter
         self._fallback = fallback
         self._overloads = 0
+        self._thinks_back = True
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Yield what arrives. After a failure that may pass it waits and asks again, as `Retrying` says."""
@@ -80,6 +69,9 @@ class LiveModel:
             logger.warning("fallback model taken", extra={"swarm_model": self._fallback})
             self.name, self._fallback, self._overloads = self._fallback, None, 0
             return Retrying(why=why, tried=backoff.tried + 1, wait_seconds=0.0), Backoff(self._settings)
+        if self._thinks_back and kind_of(error) == BAD_REQUEST and _is_about_thoughts(error):
+            self._thinks_back = False
+            return Retrying(why=f"{error}; asked again without them", tried=1, wait_seconds=0.0), backoff
         wait = backoff.wait_after(error)
         if wait is not None:
             return Retrying(why=str(error), tried=backoff.tried, wait_seconds=wait), backoff
@@ -111,9 +103,15 @@ class LiveModel:
             self._meter.settle(self.name, _booked(assembly, estimate) if served else {})
 
     def _as_asked(self, request: ModelRequest) -> ModelRequest:
-        if request.model == self.name:
+        """Return the request for the model that is asked; thoughts of another one it would refuse."""
+        if request.model == self.name and self._thinks_back:
             return request
         return request.replace(model=self.name, messages=without_thoughts(request.messages))
+
+
+def _is_about_thoughts(error: ModelError) -> bool:
+    """Whether earlier thoughts were refused: signed for another model, for instance before a restart."""
+    return "thinking" in str(error) or "signature" in str(error)
 
 
 def _booked(assembly: Assembly, estimate: int) -> dict[str, int]:

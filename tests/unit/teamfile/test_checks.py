@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swarm.errors import ConfigError
+from swarm.settings import DEFAULT_MODEL
 
 
 @pytest.mark.parametrize(
@@ -299,13 +300,6 @@ def test_mode_of_one_teammate_is_checked_too(refused, changed) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "key", "told"),
     [
-        ("model: scripted", "model: claude-x", "model", "set model: scripted and give each task a script"),
-        (
-            "{name: scout}",
-            "{name: scout, model: claude-x}",
-            "teammates[1].model",
-            "plays scripts only, claude-x",
-        ),
         ("model: scripted", "model: scripted\nisolation: worktree", "isolation", "set isolation: shared"),
         ("model: scripted", "model: scripted\nbudget: {usd: 5}", "budget", "leave budget out"),
         (
@@ -324,11 +318,8 @@ def test_what_is_not_built_is_refused_by_name(refused, changed, old, new, key, t
     assert told in error.message
 
 
-def test_model_that_is_left_out_is_the_default_and_refused_as_such(refused, changed) -> None:
-    """There is no line to point at, but a key."""
-    error = refused(changed("model: scripted\n", ""))
-
-    assert (error.code, error.details["key"]) == ("not_built", "model")
+def test_model_that_is_left_out_is_the_default(load, changed) -> None:
+    assert load(changed("model: scripted\n", "")).team.model == DEFAULT_MODEL
 
 
 def test_model_given_by_the_caller_takes_the_place_of_all(load, changed) -> None:

@@ -31,12 +31,14 @@ class World:
         self.tools = self.answer_all
         self.offered = []
         self.forgotten = 0
+        self.on_offer = lambda: None
 
     async def answer_all(self, calls):
         return ToolsRan(results=tuple(tool_result(call["id"], f"ran {call['name']}") for call in calls))
 
     def offer(self, call):
         self.offered.append(call["id"])
+        self.on_offer()
 
     def has_begun(self):
         return bool(self.offered)
@@ -345,7 +347,7 @@ async def test_a_call_is_offered_when_its_block_is_complete() -> None:
     )
     world = World(model)
     offered = []
-    world.offer = lambda call: (offered.append(call["id"]), world.offered.append(call["id"]))
+    world.on_offer = lambda: offered.append(world.offered[-1])
 
     _, terminal = await world.play()
 
@@ -392,7 +394,7 @@ async def test_an_answer_that_breaks_off_before_that_is_void() -> None:
 
 async def test_a_stop_after_a_call_began_leaves_a_turn_with_results() -> None:
     world = World(Streaming(BlockDone(block=CALL_1), asyncio.Event(), BlockDone(block=CALL_2)))
-    world.offer = lambda call: (world.offered.append(call["id"]), world.abort.set())
+    world.on_offer = world.abort.set
 
     async def stopped(calls):
         return ToolsRan(results=(tool_result("t1", "cut", is_error=True),), aborted=True)

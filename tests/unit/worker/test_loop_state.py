@@ -21,6 +21,7 @@ from worker.loop.state import (
     RunTools,
     StreamAborted,
     ToolsRan,
+    Transition,
     first_state,
 )
 from worker.messages import (
@@ -81,8 +82,18 @@ def asked(step) -> LoopState:
     return step.state
 
 
-def reason_of(state) -> str | None:
-    return state.transition and state.transition.reason
+def transition_of(state: LoopState) -> Transition:
+    assert state.transition is not None
+    return state.transition
+
+
+def reason_of(state: LoopState) -> str:
+    return transition_of(state).reason
+
+
+def heard(step) -> LoopState:
+    assert isinstance(step, RunTools)
+    return step.state
 
 
 @pytest.mark.parametrize("blocks", [(), (" ",), ("\n", "")])
@@ -96,7 +107,7 @@ def test_an_empty_answer_is_never_success(blocks) -> None:
         assert kept(state, answered(*blocks)) is None
         state = asked(advance(state, answered(*blocks)))
         assert reason_of(state) == "empty_answer"
-        assert state.transition.said == ANSWER_EMPTY
+        assert transition_of(state).said == ANSWER_EMPTY
 
     end = end_of(advance(state, answered(*blocks)))
 
@@ -179,9 +190,9 @@ class TestCutOff:
     def test_an_ordinary_turn_begins_to_count_anew(self) -> None:
         state = START.replace(output_limit=64_000)
         state = asked(advance(state, answered("part", stop_reason="max_tokens")))
-        step = advance(state, answered(CALL, stop_reason="tool_use"))
+        state = heard(advance(state, answered(CALL, stop_reason="tool_use")))
 
-        after = asked(advance(step.state, ToolsRan(results=(RESULT,))))
+        after = asked(advance(state, ToolsRan(results=(RESULT,))))
 
         assert (after.output_limit, after.recoveries.output) == (8_000, 0)
 
@@ -204,11 +215,11 @@ class TestTooLong:
 
         assert reason_of(state) == "results_cleared"
         cleared = [m["content"][0]["content"] == CLEARED for m in state.messages[2::2]]
-        assert cleared == [True] * len(state.transition.cleared) + [False] * (
-            20 - len(state.transition.cleared)
+        assert cleared == [True] * len(transition_of(state).cleared) + [False] * (
+            20 - len(transition_of(state).cleared)
         )
-        assert 4 <= len(state.transition.cleared) <= 6
-        assert state.transition.cleared[0] == "t0"
+        assert 4 <= len(transition_of(state).cleared) <= 6
+        assert transition_of(state).cleared[0] == "t0"
 
     def test_not_for_ever_and_never_the_newest(self) -> None:
         state, tries = self.grown(40), 0
@@ -240,13 +251,12 @@ def test_the_same_failure_again_and_again_ends_the_loop() -> None:
     """A model that does not learn from an error would spend its turns, and the money, on it."""
     state = START.replace(limits=Limits(turns=99))
     failed = tool_result("t1", "no such file", is_error=True)
-    for number in range(5):
-        step = advance(state, answered(CALL, stop_reason="tool_use"))
-        step = advance(step.state, ToolsRan(results=(failed,)))
-        assert isinstance(step, Finish) == (number == 4)
-        state = step.state if isinstance(step, AskModel) else state
+    for _ in range(4):
+        state = heard(advance(state, answered(CALL, stop_reason="tool_use")))
+        state = asked(advance(state, ToolsRan(results=(failed,))))
+    state = heard(advance(state, answered(CALL, stop_reason="tool_use")))
 
-    assert end_of(step).reason == "repeated_failures"
+    assert end_of(advance(state, ToolsRan(results=(failed,)))).reason == "repeated_failures"
 
 
 @pytest.mark.parametrize("other", [RESULT, tool_result("t1", "no such folder", is_error=True)])
@@ -254,8 +264,8 @@ def test_another_outcome_in_between_counts_anew(other) -> None:
     state = START.replace(limits=Limits(turns=99))
     failed = tool_result("t1", "no such file", is_error=True)
     for result in (failed, failed, failed, failed, other, failed, failed, failed, failed):
-        step = advance(state, answered(CALL, stop_reason="tool_use"))
-        state = asked(advance(step.state, ToolsRan(results=(result,))))
+        state = heard(advance(state, answered(CALL, stop_reason="tool_use")))
+        state = asked(advance(state, ToolsRan(results=(result,))))
 
     assert state.failing.times == 4
 

@@ -1,0 +1,28 @@
+"""What keeps account of the cost of requests, as a model needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+
+class Meter(Protocol):
+    """Keeps account of what requests cost. Each `open` is followed by one `settle`."""
+
+    def open(self, model: str, input_tokens: int, max_tokens: int) -> None:
+        """Reserve what this request costs at most; a ModelError when there is not that much left."""
+        ...
+
+    def settle(self, model: str, usage: Mapping[str, int]) -> None:
+        """Book what it came to; nothing for one that was not served."""
+        ...
+
+
+class Unmetered:
+    """Keeps no account."""
+
+    def open(self, model: str, input_tokens: int, max_tokens: int) -> None:
+        """Let the request pass."""
+
+    def settle(self, model: str, usage: Mapping[str, int]) -> None:
+        """Book nothing."""
