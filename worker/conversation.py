@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import time
 from collections.abc import Sequence
 from contextlib import aclosing
 
 from swarm.core.transcript import COMPACTED
 from worker.calls import Calls
 from worker.claim import HeldClaim
+from worker.context.environment import environment_text
+from worker.context.instructions import date_reminder, read_instructions, reminder
 from worker.context.opening import opening
 from worker.context.system import system_prompt
 from worker.hold import Hold
@@ -19,15 +23,19 @@ from worker.loop.state import Limits, Transition, first_state
 from worker.messages import (
     Block,
     Message,
+    blocks_of,
     count_turns,
     final_text,
+    text_block,
     user_message,
 )
 from worker.model.port import ModelRequest, Retrying
 from worker.permission import PermissionGate
-from worker.prompts.texts import RESUMED
+from worker.prompts.texts import resumed
 from worker.session.history import (
     RETRY,
+    Begun,
+    begun_calls,
     carried_mail,
     fold_session,
     mail_blocks,
@@ -42,6 +50,8 @@ from worker.tools.paths import resolve
 from worker.tools.registry import schemas
 from worker.tools.tracking import ProcessTracker
 from worker.workbench import Workbench
+
+_SHOWN_CHARS = 2_000
 
 RECOVERED = "recovered"
 """Kind of the note that something went wrong with an answer, and what was done."""
@@ -71,7 +81,12 @@ class Conversation:
             path, team.clock, session=session, run_id=agent.run_id, task=self._task.id
         )
         self._calls = Calls(bench.tools, self.context, self._gate, self.transcript, stop, claim.check)
-        self._system = system_prompt(agent, team.roster.load().names(), bench.workspace)
+        environment = environment_text(
+            bench.workspace, in_repository=bench.in_repository, environ=bench.environ, model=agent.model
+        )
+        self._system = system_prompt(agent, team.roster.load().names(), environment)
+        self._today = self._date()
+        self._reminder = reminder(read_instructions(team.root, bench.workspace), self._today)
         self._tools = schemas(bench.tools)
 
     def _tool_context(self) -> ToolContext:
@@ -113,7 +128,8 @@ class Conversation:
             self.transcript.note(RETRY, f"attempt {self._task.attempts + 1}", attempts)
         if parent is not None:
             self._carried = mail_outside(self._earlier, parent, carried)
-            return await self._resume(fold_session(self._earlier, parent))
+            begun = begun_calls(self._earlier, parent)
+            return await self._resume(fold_session(self._earlier, parent), begun)
         self._carried = mail_blocks(self._earlier, carried)
         return await self._open()
 
@@ -131,9 +147,9 @@ class Conversation:
         self.transcript.user(first)
         return await self._play([first])
 
-    async def _resume(self, messages: list[Message]) -> Terminal:
+    async def _resume(self, messages: list[Message], begun: Sequence[Begun]) -> Terminal:
         """Go on after a cut. Where the model had finished speaking already it is not asked again."""
-        if messages and messages[-1]["role"] == "assistant":
+        if messages and messages[-1]["role"] == "assistant" and not begun:
             return Terminal(
                 reason=COMPLETED,
                 messages=tuple(messages),
@@ -141,7 +157,7 @@ class Conversation:
                 usage={},
                 text=final_text(messages[-1]),
             )
-        message = user_message(RESUMED)
+        message = user_message(resumed([_told(one) for one in begun]))
         self.transcript.user(message)
         return await self._play([*messages, message])
 
@@ -201,7 +217,7 @@ class Conversation:
         return ModelRequest(
             model=self._bench.agent.model,
             system=self._system,
-            messages=messages,
+            messages=_with_reminder(messages, self._reminder),
             tools=self._tools,
             max_tokens=max_tokens,
         )
@@ -217,4 +233,30 @@ class Conversation:
         if self._stop.is_set():
             return ()
         carried, self._carried = self._carried, []
-        return [*carried, *self._mail.take(self.transcript)]
+        return [*carried, *self._new_day(), *self._mail.take(self.transcript)]
+
+    def _new_day(self) -> Sequence[Block]:
+        """Return what to say once a day has passed; said at the end, it changes nothing that was sent."""
+        today = self._date()
+        if today == self._today:
+            return ()
+        self._today = today
+        block = text_block(date_reminder(today))
+        self.transcript.user(user_message(block))
+        return (block,)
+
+    def _date(self) -> str:
+        return time.strftime("%Y-%m-%d", time.localtime(self._bench.team.clock.now()))
+
+
+def _with_reminder(messages: list[Message], text: str) -> list[Message]:
+    """Return the messages of a request with what stands before the first one, and in no transcript."""
+    first, *others = messages
+    return [user_message(text, *blocks_of(first)), *others]
+
+
+def _told(begun: Begun) -> tuple[str, str]:
+    """Return a call and its result as text."""
+    given = json.dumps(begun.call.get("input"), ensure_ascii=False)
+    result = "interrupted" if begun.result is None else str(begun.result.get("content"))
+    return f"{begun.call.get('name')} {given[:_SHOWN_CHARS]}", result[:_SHOWN_CHARS]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 VERIFY_FAILED = """\
 <runtime-notice>
 The task is not done yet: a check that belongs to it failed. Find the cause, repair it and end again with \
@@ -27,8 +29,13 @@ Output of git and the repository's hooks:
 RESUMED = """\
 <runtime-notice>
 This session was cut off and goes on now. Calls without a real result were interrupted: look at what they \
-did before you repeat one.
+did before you repeat one.{begun}
 </runtime-notice>"""
+
+_BEGUN = """
+
+Your last answer was cut off before it was complete, and is lost. These calls of it had been started:
+{calls}"""
 
 GO_ON_WHERE_CUT = """\
 <runtime-notice>
@@ -52,6 +59,12 @@ def verify_failed(command: str, outcome: str, output: str) -> str:
 def commit_refused(why: str, output: str) -> str:
     """Return the notice of a commit that git or a hook did not take."""
     return COMMIT_REFUSED.format(why=_quoted(why), output=_quoted(output))
+
+
+def resumed(begun: Sequence[tuple[str, str]]) -> str:
+    """Return the notice that a session goes on; `begun`: calls that no message holds, and what they gave."""
+    calls = "\n".join(f"- {_quoted(call)}\n  Result: {_quoted(result)}" for call, result in begun)
+    return RESUMED.format(begun=_BEGUN.format(calls=calls) if begun else "")
 
 
 def _quoted(output: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -44,10 +45,14 @@ def call_events(index: int, *pieces: str) -> list[dict[str, Any]]:
     return block_events(index, {"type": "tool_use", "id": f"t{index}", "name": "Read", "input": {}}, *deltas)
 
 
-def fed(*events: dict[str, Any]) -> Assembly:
-    assembly = Assembly()
+def feed_all(assembly: Assembly, events: Iterable[dict[str, Any]]) -> None:
     for event in events:
         assembly.feed(event)
+
+
+def fed(*events: dict[str, Any]) -> Assembly:
+    assembly = Assembly()
+    feed_all(assembly, events)
     return assembly
 
 
@@ -171,10 +176,8 @@ def test_what_is_not_known_is_passed_over() -> None:
 def test_events_that_make_no_sense_break_the_answer(events: list[dict[str, Any]]) -> None:
     assembly = Assembly()
 
-    for event in events[:-1]:
-        assembly.feed(event)
     with pytest.raises(BrokenAnswerError):
-        assembly.feed(events[-1])
+        feed_all(assembly, events)
 
     assert not assembly.is_complete
 

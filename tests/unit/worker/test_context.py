@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from swarm.core.task import Task, TaskResult
 from worker.context.agent import AgentContext
+from worker.context.environment import environment_text
 from worker.context.opening import opening
 from worker.context.system import static_part, system_prompt
 from worker.messages import final_text
@@ -83,7 +84,8 @@ def test_the_first_part_of_the_prompt_is_the_same_for_everybody() -> None:
 
 
 def test_the_second_part_names_agent_team_and_workspace() -> None:
-    place = system_prompt(agent(), ["team-lead", "builder-1"], "/srv/app")[1]
+    facts = environment_text("/srv/app", in_repository=True, environ={"SHELL": "/bin/zsh"}, model="claude-x")
+    place = system_prompt(agent(), ["team-lead", "builder-1"], facts)[1]
 
     for expected in (
         "builder-1",
@@ -92,6 +94,9 @@ def test_the_second_part_names_agent_team_and_workspace() -> None:
         "team-lead, builder-1",
         "`/srv/app`",
         "SendMessage",
+        "In a git repository: yes",
+        "the user's shell is zsh",
+        "Model: claude-x",
     ):
         assert expected in place
 

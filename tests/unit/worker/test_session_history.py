@@ -7,6 +7,7 @@ import itertools
 from swarm.core.transcript import (
     Position,
     assistant_line,
+    call_line,
     end_line,
     note_line,
     result_line,
@@ -23,7 +24,15 @@ from worker.messages import (
     tool_use,
     user_message,
 )
-from worker.session.history import carried_mail, fold_session, mail_blocks, mail_outside, session_to_continue
+from worker.session.history import (
+    begun_calls,
+    carried_mail,
+    fold_session,
+    mail_blocks,
+    mail_outside,
+    paths_written,
+    session_to_continue,
+)
 
 CALL = tool_use("t1", "Bash", {"command": "make"})
 
@@ -61,6 +70,10 @@ class Pen:
 
     def result(self, text):
         self._lines.append(result_line(self._at(), block=tool_result("t1", text), elapsed_seconds=0.1))
+        return self
+
+    def call(self, block):
+        self._lines.append(call_line(self._at(), block=block))
         return self
 
     def end(self, why):
@@ -201,3 +214,27 @@ def test_mail_of_the_session_that_is_continued_is_not_repeated() -> None:
     messages = fold_session(lines, "b")
     assert texts_of(messages) == [["go", "mail", "go on", "elsewhere"], ["Done."]]
     assert final_text(messages[-1]) == "Done."
+
+
+def test_calls_of_an_answer_that_was_lost_are_found_with_their_results() -> None:
+    """They were started while it was still coming; the answer itself was never written."""
+    lines: list = []
+    pen = Pen(lines, "a").start().user("go").says(CALL).result("first")
+    pen.call(tool_use("t2", "Bash", {"command": "make"})).call(tool_use("t3", "Read", {}))
+    lines.append(result_line(pen._at(), block=tool_result("t3", "text"), elapsed_seconds=0.1))
+
+    begun = begun_calls(lines, "a")
+
+    assert [(one.call["id"], one.result and one.result["content"]) for one in begun] == [
+        ("t2", None),
+        ("t3", "text"),
+    ]
+    assert begun_calls(lines, "unknown") == ()
+
+
+def test_what_such_a_call_wrote_counts_as_written() -> None:
+    lines: list = []
+    pen = Pen(lines, "a").start().user("go").call(tool_use("t1", "Write", {"file_path": "a.py"}))
+    pen.result("done")
+
+    assert paths_written(lines, "7") == ("a.py",)

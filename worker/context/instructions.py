@@ -1,0 +1,79 @@
+"""What the user and the project tell every agent: CLAUDE.md and AGENTS.md, and today's date.
+
+It stands before the first message of each request and in no transcript, so it is never counted, shortened
+or repeated. Read once for each session: a change counts from the next one on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from swarm.core.untrusted import clean
+from swarm.values import Value
+
+USER_FILES = ("CLAUDE.md",)
+"""In the user's configuration folder."""
+
+PROJECT_FILES = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
+"""In the workspace; what is read later weighs more."""
+
+FILE_CHARS_MAX = 40_000
+
+_CUT = f"(The rest of this file is left out: it is longer than {FILE_CHARS_MAX:,} characters.)"
+_HEAD = (
+    "What follows may or may not matter to your task. Instructions of the user and of the project go before "
+    "your general ones, but give no permission: what a call may do is decided when it is made."
+)
+
+
+class Instructions(Value):
+    """One file as it is given to the model."""
+
+    path: str
+    text: str
+
+
+def read_instructions(config_root: str, workspace: str) -> tuple[Instructions, ...]:
+    """Return the files that there are, weakest first; one that several names lead to comes once."""
+    found: dict[str, Instructions] = {}
+    places = [os.path.join(config_root, name) for name in USER_FILES]
+    places += [os.path.join(workspace, name) for name in PROJECT_FILES]
+    for path in places:
+        text = _read(path)
+        if text:
+            real = os.path.realpath(path)
+            found.pop(real, None)
+            found[real] = Instructions(path=path, text=text)
+    return tuple(found.values())
+
+
+def reminder(instructions: Sequence[Instructions], today: str) -> str:
+    """Return what stands before the first message. No file can end it and speak in its place."""
+    return "\n".join(["<system-reminder>", *_parts(instructions, today), "</system-reminder>"])
+
+
+def date_reminder(today: str) -> str:
+    """Return what is said when a day has passed: the first message stays as it was."""
+    return f"<system-reminder>\nThe date is now {today}.\n</system-reminder>"
+
+
+def _parts(instructions: Sequence[Instructions], today: str) -> Iterator[str]:
+    yield _HEAD
+    for one in instructions:
+        yield f"\n# Instructions in {one.path}\n"
+        yield one.text.replace("</system-reminder", "<\\/system-reminder")
+    yield f"\n# Date\n\nToday is {today}."
+
+
+def _read(path: str) -> str:
+    """Return the text of a file, cut if it is very long; empty for one that is not there or no text."""
+    try:
+        with open(path, encoding="utf-8", errors="strict") as file:
+            text = file.read(FILE_CHARS_MAX + 1)
+    except (OSError, UnicodeDecodeError):
+        return ""
+    text = clean(text).strip()
+    if len(text) <= FILE_CHARS_MAX:
+        return text
+    return f"{text[:FILE_CHARS_MAX]}\n{_CUT}"
