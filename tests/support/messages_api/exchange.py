@@ -68,8 +68,9 @@ class Exchange:
 
     @property
     def conversation(self) -> str:
-        """What groups requests that should share a prefix: model and first message."""
-        return f"{self.body.get('model')}\n{self._first_text()}"
+        """What groups requests that should share a prefix: the model and the task, else the first text."""
+        about = f"{self.task} {self.agent}" if self.task else self._first_text().partition("\n\n")[0]
+        return f"{self.body.get('model')} {about}"
 
     def _first_text(self) -> str:
         first = self.messages[0] if self.messages else None

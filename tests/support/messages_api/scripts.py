@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from swarm.settings import SCRIPTED_MODEL
 from swarm.teamfile.model import ScriptTurn
 from swarm.teamfile.reader import load_team_file, new_tasks
 from tests.support.messages_api.exchange import Exchange
@@ -113,7 +114,7 @@ class _TeamScript:
     """Plays the scripts of a team file: the tasks have the ids that a new team gives them."""
 
     def __init__(self, team_file: str) -> None:
-        team = load_team_file(team_file).team
+        team = load_team_file(team_file, model=SCRIPTED_MODEL, require_teammates=False).team
         scripts = {task.key: task.script for task in team.tasks}
         self._scripts: dict[str, tuple[ScriptTurn, ...]] = {
             str(number): tuple(scripts[str(task.key)]) for number, task in enumerate(new_tasks(team), start=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -38,7 +39,7 @@ async def refusal(api: MessagesApi, *messages, **fields) -> str:
     return str(body["error"]["message"])
 
 
-INVALID_MESSAGES = {
+INVALID_MESSAGES: dict[str, tuple[list, str]] = {
     "the first is not the user's": ([assistant("hi"), "go"], "first message must use the"),
     "a role of system": (["go", {"role": "system", "content": "be kind"}], 'Unexpected role "system"'),
     "an unknown role": (["go", {"role": "tool", "content": "x"}], "messages.1.role: Input should be"),
@@ -126,7 +127,7 @@ async def test_messages_that_are_not_valid_are_refused(case) -> None:
         assert [exchange.number for exchange in api.refused] == [1]
 
 
-INVALID_FIELDS = {
+INVALID_FIELDS: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown one": ({"extra_body": {"temprature": 1}}, "temprature: Extra inputs are not permitted"),
     "no model": ({"extra_body": {"model": None}}, "model: Field required"),
     "no limit": ({"extra_body": {"max_tokens": None}}, "max_tokens: Field required"),
@@ -135,7 +136,10 @@ INVALID_FIELDS = {
     "no messages": ({"extra_body": {"messages": None}}, "messages: Field required"),
     "no message": ({"extra_body": {"messages": []}}, "messages: at least one message is required"),
     "a blank system prompt": ({"system": " "}, "system: text content blocks must contain non-whitespace"),
-    "an empty system block": ({"system": [text("a"), text("")]}, "system.1: text content blocks must be non-"),
+    "an empty system block": (
+        {"system": [text("a"), text("")]},
+        "system.1: text content blocks must be non-",
+    ),
     "a system block of another type": ({"system": [use("a")]}, "system.0: Input tag 'tool_use' found"),
     "a tool with a dot": ({"tools": [{**TOOLS[0], "name": "a.b"}]}, "tools.0.custom.name: String should"),
     "a tool with a long name": ({"tools": [{**TOOLS[0], "name": "a" * 129}]}, "{1,128}"),
@@ -190,14 +194,24 @@ async def test_a_long_mark_comes_before_the_short_ones() -> None:
         assert "differs" in await refusal(api, user(marked("go", LONG)), cache_control=MARK)
 
 
-VALID = {
+VALID: dict[str, Any] = {
     "a string": ["go"],
     "a system prompt of blocks": (["go"], {"system": [text("a"), marked("b")]}),
     "tools": (["go"], {"tools": TOOLS, "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
-    "a result without content": ["go", assistant(use("a")), user({"type": "tool_result", "tool_use_id": "a"})],
-    "a text after the results": ["go", assistant("x", use("a"), use("b")), user(result("b"), result("a"), "on")],
+    "a result without content": [
+        "go",
+        assistant(use("a")),
+        user({"type": "tool_result", "tool_use_id": "a"}),
+    ],
+    "a text after the results": [
+        "go",
+        assistant("x", use("a"), use("b")),
+        user(result("b"), result("a"), "on"),
+    ],
     "results in two messages": ["go", assistant(use("a"), use("b")), user(result("a")), user(result("b"))],
-    "an image": [user({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}})],
+    "an image": [
+        user({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}})
+    ],
     "thinking": (["go"], {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 2000}),
     "effort": (["go"], {"output_config": {"effort": "low"}, "metadata": {"user_id": "u"}}),
 }
@@ -272,8 +286,8 @@ async def test_a_body_that_is_no_json_is_refused() -> None:
                     await client.post("/v1/messages", cast_to=object, content=content)
             with pytest.raises(anthropic.NotFoundError):
                 await client.post("/v1/other", cast_to=object, body={})
+            headers = {"anthropic-version": anthropic.omit}
             with pytest.raises(anthropic.BadRequestError, match="anthropic-version: header is required"):
-                headers = {"anthropic-version": anthropic.omit}
                 await client.messages.create(**body_of("go"), extra_headers=headers)
 
 
