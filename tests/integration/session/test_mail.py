@@ -8,7 +8,7 @@ from swarm.core.identity import USER
 from swarm.errors import ModelError
 from tests.integration.session.steps import WAITS_FOR_GO, a_task, call
 from tests.support.models import FakeModel
-from worker.messages import assistant_message, final_text, tool_results
+from worker.messages import assistant_message, blocks_of, final_text, tool_results
 
 
 async def test_mail_that_comes_while_a_tool_runs_is_in_the_very_next_request(make) -> None:
