@@ -157,7 +157,7 @@ async def test_after_six_tries_the_task_is_given_back(make: Make) -> None:
     ids=["without a sign of life", "with nothing but signs of life"],
 )
 async def test_a_service_that_stalls_is_left(
-    make: Make, ping_every: float | None, limit: dict[str, float]
+    make: Make, ping_every: float | None, limit: dict[str, Any]
 ) -> None:
     team = make(TASK)
     silent = reply("Looking around", faults=(stall(30.0, after=3, ping_every=ping_every),))
