@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from swarm.backends.asked import what_is_asked
 from swarm.backends.select import FOR_ONE, select_backend
 from swarm.cli.backends import cleaned_up, make_backend
 from swarm.cli.presence import agent_object, look_at
@@ -100,7 +101,7 @@ def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:
 
 
 def _backend(team: Team, name: str, given: str | None, io: Io) -> tuple[str, str]:
-    """Return where it is to run: as the option says, as it did before, as the environment says, or best."""
+    """Return where it is to run: as the option says, as it did before, as is usual here, or best."""
     if given == _IN_PROCESS:
         raise ConfigError(
             "a teammate that is started by hand has a process of its own; use --backend tmux or process",
@@ -110,8 +111,10 @@ def _backend(team: Team, name: str, given: str | None, io: Io) -> tuple[str, str
     before = team.agents.load(name)
     if not given and before is not None and before.backend != _IN_PROCESS:
         return select_backend(before.backend, io.environ, FOR_ONE)[0], "where it ran before"
-    usual = io.environ.get("SWARM_BACKEND")
-    return select_backend(given or (usual if usual != _IN_PROCESS else None) or "auto", io.environ, FOR_ONE)
+    asked = what_is_asked(given, io.environ, io.root, team.roster.load().workspace)
+    if asked.backend == _IN_PROCESS:  # as the usual for runs, of which this is none
+        asked = asked.replace(backend="auto")
+    return select_backend(asked.backend, io.environ, FOR_ONE, by=asked.by)
 
 
 def _check_model(spec: TeammateSpec, team: Team) -> None:
