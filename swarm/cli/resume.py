@@ -8,6 +8,7 @@ from typing import Any
 
 from swarm.backends.asked import what_is_asked
 from swarm.backends.select import select_backend
+from swarm.cli.backends import cleaned_up
 from swarm.cli.run import drive
 from swarm.cli.session import Io, only_for_people, team_to_change
 from swarm.cli.team_file import read_team_file
@@ -41,7 +42,8 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
         timeout_seconds=args["timeout"],
     )
     prepare_again(team, loaded, options, io.settings)
-    earlier = take_up(team, backend)
+    with cleaned_up(team, io.environ, None):
+        earlier = take_up(team, backend)
     return drive(team, loaded, options, io, earlier)
 
 

@@ -35,7 +35,8 @@ def spawn(args: Mapping[str, Any], io: Io) -> int:
     team = team_to_change(args, io)
     name = check_name(args["name"])
     with _turn(team, name):
-        _insist_that_it_is_over(team, name)
+        with cleaned_up(team, io.environ, [name]):
+            _insist_that_it_is_over(team, name)
         _start(team, name, args, io)
     return 0
 
@@ -53,7 +54,7 @@ def restart(args: Mapping[str, Any], io: Io) -> int:
         )
     timeout = args["timeout"] if args["timeout"] is not None else io.settings.stop_timeout_seconds
     with _turn(team, name):
-        with cleaned_up(team, [name], io.environ):
+        with cleaned_up(team, io.environ, [name]):
             end_agents(team, [name], by=actor(io), timeout=timeout, force=bool(args["force"]))
         _start(team, name, args, io)
     return 0
