@@ -28,7 +28,7 @@ RESTARTS = 3
 CRASHES = 5
 
 
-def the_team() -> dict[str, Any]:
+def the_team(tasks: int) -> dict[str, Any]:
     """A team whose commands note their start; some tasks are ended by a call, some are checked at the end."""
     return {
         "name": "t1",
@@ -36,7 +36,7 @@ def the_team() -> dict[str, Any]:
         "model": "scripted",
         "permissions": {"mode": "bypassPermissions"},
         "teammates": [{"name": name} for name in TEAMMATES],
-        "tasks": [_a_task(number) for number in range(TASKS)],
+        "tasks": [_a_task(number) for number in range(tasks)],
     }
 
 
@@ -62,13 +62,14 @@ def _noted(what: str) -> dict[str, Any]:
 class KilledRun:
     """One team in an empty home, run by one backend."""
 
-    def __init__(self, folder: Path, backend: str, tmux: PrivateTmux | None) -> None:
+    def __init__(self, folder: Path, backend: str, tmux: PrivateTmux | None, tasks: int) -> None:
         home, cwd = folder / "home", folder / "cwd"
         home.mkdir()
         (cwd / "ws").mkdir(parents=True)
-        (cwd / "team.yaml").write_text(yaml.safe_dump(the_team()), encoding="utf-8")
+        (cwd / "team.yaml").write_text(yaml.safe_dump(the_team(tasks)), encoding="utf-8")
         self.shell = Shell(home, cwd)
         self.kills = 0
+        self._tasks = tasks
         self._backend = backend
         self._tmux = tmux
         self._more = {"SWARM_BACKEND": backend} | ({} if tmux is None else {"TMUX_TMPDIR": tmux.folder})
@@ -137,7 +138,7 @@ class KilledRun:
         """Hold that nothing was lost, done twice or left behind, and that the outcome is the truth."""
         assert ended.code in (0, 6), ended.err
         result = ended.json()
-        assert len(result["tasks"]) == TASKS
+        assert len(result["tasks"]) == self._tasks
         if ended.code == 6:
             self._check_given_up(result)
         self._check_tasks(result)
@@ -259,11 +260,11 @@ def check_repeats(calls: Sequence[Call]) -> None:
 
 
 @contextmanager
-def a_killed_run(folder: Path, backend: str) -> Iterator[KilledRun]:
+def a_killed_run(folder: Path, backend: str, tasks: int = TASKS) -> Iterator[KilledRun]:
     """A run that nothing is left of when the block ends."""
     with ExitStack() as stack:
         tmux = stack.enter_context(private_tmux()) if backend == "tmux" else None
-        run = KilledRun(folder, backend, tmux)
+        run = KilledRun(folder, backend, tmux, tasks)
         try:
             yield run
         finally:

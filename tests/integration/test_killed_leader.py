@@ -1,0 +1,28 @@
+"""`kill -9` of the leader at random moments, in each backend: `swarm resume` ends the run as if nothing was.
+
+One seed of each; `tests/soak/test_random_kills.py` plays many.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.support.kill_runs import a_killed_run, kill_leaders
+from tests.support.private_tmux import needs_tmux
+
+pytestmark = pytest.mark.timeout(120)
+
+TASKS = 6
+
+
+@pytest.mark.parametrize("backend", ["in-process", "process", pytest.param("tmux", marks=needs_tmux)])
+def test_a_run_whose_leader_is_killed_twice_is_ended_by_the_third(tmp_path: Path, backend: str) -> None:
+    """The second one while it takes up the run; where teammates are processes, some of them die, too."""
+    with a_killed_run(tmp_path, backend, TASKS) as run:
+        ended = kill_leaders(run, random.Random(1), 2, workers=backend != "in-process")
+
+        assert run.kills >= 2
+        run.check(ended)
