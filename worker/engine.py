@@ -83,8 +83,8 @@ class Session:
     async def run(self) -> Outcome | None:
         """Return what became of the task; None when it was taken from us meanwhile.
 
-        A fault of our own ends the attempt with that reason. Raises only when not even this can be written
-        down, or when the asyncio task is cancelled: then the task has been given back.
+        A fault of our own ends the attempt with that reason, unless we are asked to stop. Raises only when not
+        even this can be written down, or when the asyncio task is cancelled: then the task has been given back.
         """
         outcome: Outcome | None = None
         try:
@@ -121,6 +121,8 @@ class Session:
     def _end_after(self, error: Exception) -> Outcome | None:
         reason = str(error) if isinstance(error, SwarmError) else f"{type(error).__name__}: {error}"
         try:
+            if self._stop.is_set():
+                return self._claim.release(self._why_stopped())
             return self._claim.end_attempt(reason)
         except ClaimLostError:
             self._lose()
