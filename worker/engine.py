@@ -83,8 +83,9 @@ class Session:
     async def run(self) -> Outcome | None:
         """Return what became of the task; None when it was taken from us meanwhile.
 
-        A fault of our own ends the attempt with that reason, unless we are asked to stop. Raises only when not
-        even this can be written down, or when the asyncio task is cancelled: then the task has been given back.
+        A fault of our own ends the attempt with that reason, unless we are asked to stop. Raises only when
+        not even this can be written down, or when the asyncio task is cancelled: then the task has been
+        given back.
         """
         outcome: Outcome | None = None
         try:
