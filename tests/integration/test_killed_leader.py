@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.kill_runs import a_killed_run, kill_leaders
+from swarm.testing.wait import wait_until
+from tests.support.kill_runs import TEAMMATES, a_killed_run, kill_leaders
 from tests.support.private_tmux import needs_tmux
 
 pytestmark = pytest.mark.timeout(120)
@@ -26,3 +27,20 @@ def test_a_run_whose_leader_is_killed_twice_is_ended_by_the_third(tmp_path: Path
 
         assert run.kills >= 2
         run.check(ended)
+
+
+@pytest.mark.parametrize("backend", ["process", pytest.param("tmux", marks=needs_tmux)])
+def test_what_orphans_gave_back_is_done_by_their_next_lives(tmp_path: Path, backend: str) -> None:
+    """Nobody came in time: they gave their tasks back, said why, and went. It costs no attempt."""
+    with a_killed_run(tmp_path, backend, TASKS) as run:
+        going = run.begin(SWARM_TIME_SCALE="0.02")
+        wait_until(lambda: set(run.states().values()) == {"working"}, timeout=30, what="all are at work")
+        run.kill_leader(going)
+        orphaned = dict.fromkeys(TEAMMATES, "orphaned")
+        wait_until(lambda: run.states() == orphaned, timeout=30, what="all have given up")
+        open_tasks = [task for task in run.tasks() if task["status"] == "pending"]
+        reasons = {task["metadata"]["swarm"].get("reason") for task in open_tasks}
+
+        assert "orphaned" in reasons
+        assert reasons <= {None, "orphaned"}
+        run.check(run.end(run.begin()))

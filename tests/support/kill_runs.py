@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from swarm.core.transcript import is_interrupted
+from swarm.errors import EXIT_CODES
 from tests.support.command import Ended, Shell, processes_of_run
 from tests.support.private_tmux import PrivateTmux, private_tmux
 from worker.messages import final_text, tool_uses
@@ -76,11 +77,11 @@ class KilledRun:
 
     # What is done to it
 
-    def begin(self) -> subprocess.Popen[str]:
-        """Start the run, or take it up if there is one."""
+    def begin(self, **more: str) -> subprocess.Popen[str]:
+        """Start the run, or take it up if there is one; `more` is for its environment."""
         exists = (self.shell.root / "teams/t1").exists()
         words = ("resume", "t1") if exists else ("run", "team.yaml")
-        return self.shell.start(*words, "--json", **self._more)
+        return self.shell.start(*words, "--json", **self._more, **more)
 
     def kill_a_worker(self, chance: random.Random) -> bool:
         """Kill one that is up, or that comes up anew, as `kill -9` does; whether there was one."""
@@ -94,13 +95,15 @@ class KilledRun:
             return True
         return False
 
-    def kill_leader(self, process: subprocess.Popen[str]) -> bool:
-        """Kill who leads, and say whether it was still at it."""
+    def kill_leader(self, process: subprocess.Popen[str]) -> None:
+        """Kill who leads. It may have come to its end by then, or have lost a teammate that just came up."""
         process.kill()
-        process.communicate()
-        killed = process.returncode == -signal.SIGKILL
-        self.kills += killed
-        return killed
+        _, err = process.communicate()
+        self.kills += process.returncode == -signal.SIGKILL
+        if process.returncode == EXIT_CODES["not_started"]:
+            assert json.loads(err)["error"]["code"] == "not_started", err
+        else:
+            assert process.returncode in (0, -signal.SIGKILL), err
 
     def end(self, process: subprocess.Popen[str], timeout: float = 240.0) -> Ended:
         """Wait for the end that it comes to by itself."""
@@ -118,6 +121,17 @@ class KilledRun:
                 os.kill(pid, signal.SIGKILL)
 
     # What is on disk
+
+    def states(self) -> dict[str, str | None]:
+        """Return the reason of each teammate that has stopped, and the state of the others."""
+        found = {name: record for name in TEAMMATES if (record := self.record(name))}
+        return {
+            name: record.get("reason") if record["state"] == "stopped" else record["state"]
+            for name, record in found.items()
+        }
+
+    def tasks(self) -> list[dict[str, Any]]:
+        return [self._task(str(number)) for number in range(1, self._tasks + 1)]
 
     def record(self, name: str) -> dict[str, Any] | None:
         with suppress(FileNotFoundError):
@@ -211,15 +225,23 @@ class Call(NamedTuple):
     """The line that it writes when it begins."""
     cut_off: bool
     """Nobody saw its end: the mark in the transcript."""
-    chain: frozenset[str]
-    """Its session and those that this one goes on from."""
-    told: str
-    """What its session was told when it began."""
+    chain: dict[str, str]
+    """Its session and those that this one goes on from, with the time of their start."""
+    told: dict[str, str]
+    """What each of these was told first."""
+
+    def is_told_of(self, earlier: Call) -> bool:
+        """Whether what was said after the earlier call says that there was somebody before, or who."""
+        since = [self.told.get(session, "") for session, began in self.chain.items() if began > earlier.at]
+        somebody = any("# Earlier attempts" in text for text in since)
+        named = any("Since then" in text and earlier.agent in text for text in since)
+        return somebody or (named and earlier.agent != self.agent)
 
 
 def _calls(lines: list[dict[str, Any]]) -> Iterator[Call]:
     results = {line["block"]["tool_use_id"]: line["block"] for line in lines if line["type"] == "result"}
     parents = {line["session"]: line.get("parent") for line in lines if line["type"] == "start"}
+    began = {line["session"]: line["time"] for line in lines if line["type"] == "start"}
     told: dict[str, str] = {}
     for line in lines:
         if line["type"] == "user":
@@ -236,8 +258,8 @@ def _calls(lines: list[dict[str, Any]]) -> Iterator[Call]:
                     what=what,
                     noted=f"{line['run_id']} {what}",
                     cut_off=result is None or is_interrupted(result),
-                    chain=frozenset(_chain(line["session"], parents)),
-                    told=told.get(line["session"], ""),
+                    chain={one: began[one] for one in _chain(line["session"], parents)},
+                    told=told,
                 )
 
 
@@ -252,11 +274,7 @@ def check_repeats(calls: Sequence[Call]) -> None:
     for call in calls:
         for earlier in calls:
             if earlier.what == call.what and earlier.at < call.at and not earlier.cut_off:
-                assert earlier.session not in call.chain, (earlier, call)
-                if earlier.agent == call.agent:
-                    assert "# Earlier attempts" in call.told, (earlier, call)
-                else:
-                    assert "# Earlier attempts" in call.told or earlier.agent in call.told, (earlier, call)
+                assert call.is_told_of(earlier), (earlier, call)
 
 
 @contextmanager
@@ -288,6 +306,5 @@ def kill_leaders(run: KilledRun, chance: random.Random, kills: int, *, workers: 
             time.sleep(chance.uniform(0.3, 1.5))
             run.kill_a_worker(chance)
         time.sleep(chance.uniform(0.1, 1.5) if chance.random() < 0.5 else chance.uniform(1.5, 4.0))
-        if not run.kill_leader(going):
-            assert going.returncode == 0
+        run.kill_leader(going)
     return run.end(run.begin())
