@@ -22,7 +22,7 @@ TASKS = 6
 @pytest.mark.parametrize("backend", ["in-process", "process", pytest.param("tmux", marks=needs_tmux)])
 def test_a_run_whose_leader_is_killed_twice_is_ended_by_the_third(tmp_path: Path, backend: str) -> None:
     """The second one while it takes up the run; where teammates are processes, some of them die, too."""
-    with a_killed_run(tmp_path, backend, TASKS) as run:
+    with a_killed_run(tmp_path, backend, TASKS, owned=True) as run:
         ended = kill_leaders(run, random.Random(1), 2, workers=backend != "in-process")
 
         assert run.kills >= 2

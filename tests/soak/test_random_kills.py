@@ -22,7 +22,7 @@ ALL = ["in-process", *OWN_PROCESSES]
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_killed_workers_lose_and_double_nothing(tmp_path: Path, seed: int, backend: str) -> None:
     """A hundred kills in twenty runs."""
-    with a_killed_run(tmp_path, backend) as run:
+    with a_killed_run(tmp_path, backend, owned=seed % 2 == 1) as run:
         ended = kill_workers(run, random.Random(seed), KILLS)
 
         assert run.kills == KILLS
@@ -33,7 +33,7 @@ def test_killed_workers_lose_and_double_nothing(tmp_path: Path, seed: int, backe
 @pytest.mark.parametrize("seed", range(12))
 def test_a_killed_leader_loses_and_doubles_nothing(tmp_path: Path, seed: int, backend: str) -> None:
     """Also one that has just begun to start its teammates, and one that has just taken up the run."""
-    with a_killed_run(tmp_path, backend) as run:
+    with a_killed_run(tmp_path, backend, owned=seed % 2 == 1) as run:
         run.check(kill_leaders(run, random.Random(seed), 1 + seed % 3, workers=False))
 
 
@@ -42,5 +42,5 @@ def test_a_killed_leader_loses_and_doubles_nothing(tmp_path: Path, seed: int, ba
 def test_leaders_and_workers_killed_in_turn_lose_and_double_nothing(
     tmp_path: Path, seed: int, backend: str
 ) -> None:
-    with a_killed_run(tmp_path, backend) as run:
+    with a_killed_run(tmp_path, backend, owned=seed % 2 == 1) as run:
         run.check(kill_leaders(run, random.Random(100 + seed), 1 + seed % 3, workers=True))
