@@ -13,15 +13,17 @@ from swarm.cli.backends import cleaned_up, make_backend
 from swarm.cli.presence import agent_object, look_at
 from swarm.cli.session import Io, actor, only_for_people, team_to_change
 from swarm.cli.team_file import read_team_file
+from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER, USER, check_name
 from swarm.core.message import Message
 from swarm.core.spawn import TeammateSpec
-from swarm.core.times import format_time
+from swarm.core.times import format_time, parse_time
 from swarm.errors import ConfigError, StateError
 from swarm.leader.ending import end_agents, is_over
 from swarm.leader.enlisting import Wish, make_spec
 from swarm.leader.spawning import start_teammates
 from swarm.permissions.modes import check_mode
+from swarm.storage.leadership import leader_state
 from swarm.storage.lock import FileLock
 from swarm.storage.processes import new_msg_id
 from swarm.storage.team import Team
@@ -36,7 +38,7 @@ def spawn(args: Mapping[str, Any], io: Io) -> int:
     name = check_name(args["name"])
     with _turn(team, name):
         with cleaned_up(team, io.environ, [name]):
-            _insist_that_it_is_over(team, name)
+            _insist_that_it_is_over(team, name, io)
         _start(team, name, args, io)
     return 0
 
@@ -65,16 +67,36 @@ def _turn(team: Team, name: str) -> FileLock:
     return FileLock(team.layout.lock(f"spawn-{name}"), team.settings, team.clock, USER)
 
 
-def _insist_that_it_is_over(team: Team, name: str) -> None:
+def _insist_that_it_is_over(team: Team, name: str, io: Io) -> None:
     record = team.agents.load(name)
     if record is None or is_over(record):
         return
+    if _is_abandoned(team, record):
+        end_agents(team, [name], by=actor(io), timeout=0.0, force=True)
+        return
+    what = "is being started now; wait for it"
+    if record.pid is not None:
+        what = f"is running already ({record.state}); tell it something with swarm send {name}"
     raise StateError(
-        f"{name} is running already ({record.state}); tell it something with swarm send {name}, "
-        f"or start it anew with swarm restart {name}",
+        f"{name} {what}, or start it anew with swarm restart {name}",
         code="agent_alive",
         details={"agent": name, "state": record.state},
     )
+
+
+def _is_abandoned(team: Team, record: AgentRecord) -> bool:
+    """Whether who began this start is gone: we have its turn now, so it can only be a leader.
+
+    A leader that lives may be at it; after the time that a start may take it is not.
+    """
+    if record.pid is not None or record.state != "starting":
+        return False
+    if leader_state(team) != "alive":
+        return True
+    try:
+        return team.clock.now() - parse_time(record.since) > team.settings.ready_timeout_seconds
+    except ValueError:
+        return True
 
 
 def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:

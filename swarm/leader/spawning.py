@@ -43,23 +43,17 @@ async def begin(team: Team, backend: Backend, spec: TeammateSpec) -> None:
     """Write down that this teammate starts, and start it; undone when that fails.
 
     One that is on the roster had a life before: it is restarted, without the orders that were for that life.
+    Of several that start it at the same time one succeeds, the others are refused (agent_alive).
     """
-    entry = roster_member(team.name, spec, team.clock.now())
-    restarted = team.roster.load().find(spec.name) is not None
-    if restarted:
-        drop_orders(team, spec.name)
-        team.roster.update_member(
-            spec.name,
-            backend_type=spec.backend,
-            tmux_pane_id=entry.tmux_pane_id,
-            model=spec.model,
-            permission_mode=spec.permission_mode,
-            role=spec.role,
+    if not team.agents.begin_life(starting_record(spec, team.clock.now())):
+        raise BackendError(
+            f"{spec.name} was not started: somebody else has just started it",
+            code="agent_alive",
+            details={"agent": spec.name},
         )
-    else:
-        team.roster.add_member(entry)
+    restarted = team.roster.load().find(spec.name) is not None
     try:
-        team.agents.save(starting_record(spec, team.clock.now()))
+        _enter(team, spec, restarted=restarted)
         kind = "agent_restarted" if restarted else "agent_spawned"
         team.events.emit(kind, spec.name, run_id=spec.run_id, backend=spec.backend, model=spec.model)
         await backend.spawn(spec)
@@ -67,6 +61,23 @@ async def begin(team: Team, backend: Backend, spec: TeammateSpec) -> None:
     except BaseException:
         _write_off(team, spec, restarted=restarted)
         raise
+
+
+def _enter(team: Team, spec: TeammateSpec, *, restarted: bool) -> None:
+    """Put it on the roster as it is in this life."""
+    entry = roster_member(team.name, spec, team.clock.now())
+    if not restarted:
+        team.roster.add_member(entry)
+        return
+    drop_orders(team, spec.name)
+    team.roster.update_member(
+        spec.name,
+        backend_type=spec.backend,
+        tmux_pane_id=entry.tmux_pane_id,
+        model=spec.model,
+        permission_mode=spec.permission_mode,
+        role=spec.role,
+    )
 
 
 def _name_pane(team: Team, spec: TeammateSpec) -> None:

@@ -170,7 +170,10 @@ class Teammates:
             except SwarmError as error:
                 facts = {"swarm_agent": spec.name, "swarm_error": str(error)}
                 logger.warning("teammate not restarted", extra=facts)
-                continue
+                if error.code != "agent_alive":
+                    continue
+                self._lives.remove(spec.run_id)  # somebody else was first: welcome at the next look
+                return
             self._watched.append(spec.name)
             self._ready_by[spec.name] = time.monotonic() + self._team.settings.ready_timeout_seconds
             return
