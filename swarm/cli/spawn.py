@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from swarm.backends.asked import what_is_asked
-from swarm.backends.select import FOR_ONE, select_backend
+from swarm.backends.select import FOR_ONE, IN_PROCESS, select_backend
 from swarm.cli.backends import cleaned_up, make_backend
 from swarm.cli.presence import agent_object, look_at
 from swarm.cli.session import Io, actor, only_for_people, team_to_change
@@ -27,8 +27,6 @@ from swarm.storage.leadership import leader_state
 from swarm.storage.lock import FileLock
 from swarm.storage.processes import new_msg_id
 from swarm.storage.team import Team
-
-_IN_PROCESS = "in-process"
 
 
 def spawn(args: Mapping[str, Any], io: Io) -> int:
@@ -125,17 +123,17 @@ def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:
 
 def _backend(team: Team, name: str, given: str | None, io: Io) -> tuple[str, str]:
     """Return where it is to run: as the option says, as it did before, as is usual here, or best."""
-    if given == _IN_PROCESS:
+    if given == IN_PROCESS:
         raise ConfigError(
             "a teammate that is started by hand has a process of its own; use --backend tmux or process",
             code="bad_value",
             details={"option": "--backend", "value": given, "valid": ["auto", *FOR_ONE]},
         )
     before = team.agents.load(name)
-    if not given and before is not None and before.backend != _IN_PROCESS:
+    if not given and before is not None and before.backend != IN_PROCESS:
         return select_backend(before.backend, io.environ, FOR_ONE)[0], "where it ran before"
     asked = what_is_asked(given, io.environ, io.root, team.roster.load().workspace)
-    if asked.backend == _IN_PROCESS:  # as the usual for runs, of which this is none
+    if asked.backend == IN_PROCESS:  # as the usual for runs, of which this is none
         asked = asked.replace(backend="auto")
     return select_backend(asked.backend, io.environ, FOR_ONE, by=asked.by)
 
