@@ -10,14 +10,14 @@ from typing import Any
 from swarm.backends.asked import what_is_asked
 from swarm.backends.select import FOR_ONE, IN_PROCESS, select_backend
 from swarm.cli.backends import cleaned_up, make_backend
-from swarm.cli.presence import agent_object, look_at
+from swarm.cli.presence import agent_object, look_at, start_is_overdue
 from swarm.cli.session import Io, actor, only_for_people, team_to_change
 from swarm.cli.team_file import read_team_file
 from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER, USER, check_name
 from swarm.core.message import Message
 from swarm.core.spawn import TeammateSpec
-from swarm.core.times import format_time, parse_time
+from swarm.core.times import format_time
 from swarm.errors import ConfigError, StateError
 from swarm.leader.ending import end_agents, is_over
 from swarm.leader.enlisting import Wish, make_spec
@@ -89,12 +89,7 @@ def _is_abandoned(team: Team, record: AgentRecord) -> bool:
     """
     if record.pid is not None or record.state != "starting":
         return False
-    if leader_state(team) != "alive":
-        return True
-    try:
-        return team.clock.now() - parse_time(record.since) > team.settings.ready_timeout_seconds
-    except ValueError:
-        return True
+    return leader_state(team) != "alive" or start_is_overdue(team, record)
 
 
 def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:

@@ -268,7 +268,9 @@ def test_status_tells_of_mail_that_cannot_be_read(pair: Swarm) -> None:
     path = Path(the_team().layout.inbox("w1"))
     path.write_text("[{")
 
-    assert "its mail is damaged: see swarm mail w1" in pair("status").out
+    lines = pair("status").lines
+    assert next(line for line in lines if line.startswith("  w1 ")).endswith("mail damaged")
+    assert lines[-1] == "swarm mail w1 says what is wrong with its mail"
     agents = {agent["name"]: agent for agent in pair("status", "--json").json()["agents"]}
     assert "unread" not in agents["w1"]
     assert agents["w2"]["unread"] == 0
