@@ -21,10 +21,9 @@ from swarm.core.times import format_time
 from swarm.errors import ConfigError, StateError
 from swarm.leader.ending import end_agents, is_over
 from swarm.leader.enlisting import Wish, make_spec
-from swarm.leader.spawning import start_teammates
+from swarm.leader.spawning import start_teammates, turn
 from swarm.permissions.modes import check_mode
 from swarm.storage.leadership import leader_state
-from swarm.storage.lock import FileLock
 from swarm.storage.processes import new_msg_id
 from swarm.storage.team import Team
 
@@ -34,7 +33,7 @@ def spawn(args: Mapping[str, Any], io: Io) -> int:
     only_for_people(io, "start teammates")
     team = team_to_change(args, io)
     name = check_name(args["name"])
-    with _turn(team, name):
+    with turn(team, name):
         with cleaned_up(team, io.environ, [name]):
             _insist_that_it_is_over(team, name, io)
         _start(team, name, args, io)
@@ -53,16 +52,11 @@ def restart(args: Mapping[str, Any], io: Io) -> int:
             details={"value": name},
         )
     timeout = args["timeout"] if args["timeout"] is not None else io.settings.stop_timeout_seconds
-    with _turn(team, name):
+    with turn(team, name):
         with cleaned_up(team, io.environ, [name]):
             end_agents(team, [name], by=actor(io), timeout=timeout, force=bool(args["force"]))
         _start(team, name, args, io)
     return 0
-
-
-def _turn(team: Team, name: str) -> FileLock:
-    """Return the lock that makes two starts of one name take turns."""
-    return FileLock(team.layout.lock(f"spawn-{name}"), team.settings, team.clock, USER)
 
 
 def _insist_that_it_is_over(team: Team, name: str, io: Io) -> None:

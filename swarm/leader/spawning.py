@@ -3,19 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 
 from swarm.backends.last_words import last_words
 from swarm.backends.port import Backend
+from swarm.core.identity import USER
 from swarm.core.spawn import TeammateSpec
 from swarm.errors import BackendError, SwarmError
 from swarm.leader.orders import drop_orders
 from swarm.leader.records import roster_member, starting_record
+from swarm.storage import syscalls
+from swarm.storage.lock import FileLock
 from swarm.storage.team import Team
 
 _LOOK_SECONDS = 0.005
+
+
+def turn(team: Team, name: str) -> FileLock:
+    """Return the lock that makes those at the command line take turns who end and start one name."""
+    return FileLock(_turn_file(team, name), team.settings, team.clock, USER)
+
+
+def is_being_started(team: Team, name: str) -> bool:
+    """Tell whether somebody at the command line has the turn to start this name, or to start it anew."""
+    fd = syscalls.find_file(_turn_file(team, name), os.O_RDONLY)
+    if fd is None:
+        return False
+    try:
+        return not syscalls.lock_now(fd, _turn_file(team, name))
+    finally:
+        syscalls.close(fd)
+
+
+def _turn_file(team: Team, name: str) -> str:
+    return team.layout.lock(f"spawn-{name}")
 
 
 async def start_teammates(team: Team, backend: Backend, specs: Sequence[TeammateSpec]) -> None:
