@@ -89,5 +89,7 @@ class Calls:
             self._transcript.call(call)
 
     def _ended(self, block: Block, elapsed: float, persisted: str | None) -> None:
-        self._transcript.result(block, elapsed, persisted)
+        seen = self._context.read_state.noted_by(block["tool_use_id"])
+        known = None if seen is None else {"path": seen.path, "digest": seen.digest}
+        self._transcript.result(block, elapsed, persisted, known)
         self._done[block["tool_use_id"]] = block

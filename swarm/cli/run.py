@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import shutil
 import signal
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich.console import Console
 
-from swarm.backends.select import select_backend
+from swarm.backends.asked import what_is_asked
+from swarm.backends.port import Backend
+from swarm.backends.select import IN_PROCESS, select_backend
 from swarm.cli.backends import make_backend
 from swarm.cli.closing import print_closing
 from swarm.cli.live import LiveView, PlainLines
@@ -38,18 +40,17 @@ _DEMO_PACE_SECONDS = 0.35
 
 def run(args: Mapping[str, Any], io: Io) -> int:
     """Run a team file to its end; return the exit code of its outcome."""
-    options = _options(args, io)
     loaded = read_team_file(args["file"], model=args["model"], teammates=args["teammates"])
     usual = io.environ.get("ANTHROPIC_MODEL")
     if usual and args["model"] is None and loaded.team.model != SCRIPTED_MODEL:
         loaded = read_team_file(args["file"], model=usual, teammates=args["teammates"])
     if args["resume"]:
-        name = options.name or loaded.team.name
+        name = args["name"] or loaded.team.name
         if any(team.name == name for team in list_teams(io.root)):
             from swarm.cli.resume import resume
 
             return resume({**args, "name": name}, io)
-    return _go(loaded, options, io)
+    return _go(loaded, _options(args, io, loaded.workspace), io)
 
 
 def demo(args: Mapping[str, Any], io: Io) -> int:
@@ -66,9 +67,9 @@ def demo(args: Mapping[str, Any], io: Io) -> int:
     return code
 
 
-def _options(args: Mapping[str, Any], io: Io) -> RunOptions:
-    asked = args["backend"] or io.environ.get("SWARM_BACKEND") or "auto"
-    backend, reason = select_backend(asked, io.environ)
+def _options(args: Mapping[str, Any], io: Io, workspace: str | None = None) -> RunOptions:
+    asked = what_is_asked(args["backend"], io.environ, io.root, workspace)
+    backend, reason = select_backend(asked.backend, io.environ, by=asked.by)
     mode = args.get("permission_mode")
     return RunOptions(
         root=io.root,
@@ -127,12 +128,22 @@ async def _drive(
         if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` means it
             loop.add_signal_handler(number, going.interrupt)
     view = LiveView(team, Console(file=io.err)) if _is_watched(io) else PlainLines(team, io)
-    names = (member.name for member in members(loaded.team))
-    with Watch(files_of_agents(team.layout, names)) as watch:  # one for all that share this process
+    names = [member.name for member in members(loaded.team)]
+    with _hinted(team, backend, names, io), view:
+        return await going.to_the_end(view)
+
+
+@contextmanager
+def _hinted(team: Team, backend: Backend, names: Sequence[str], io: Io) -> Iterator[None]:
+    """Tell those that share this process of changes, by one watch for all; a process of its own watches."""
+    if backend.name != IN_PROCESS:
+        yield
+        return
+    with Watch(files_of_agents(team.layout, names)) as watch:
         if watch.problem is not None:
             io.note(f"Warning: {watch.problem}")
-        with watch.telling(loop, backend.hint), view:
-            return await going.to_the_end(view)
+        with watch.telling(asyncio.get_running_loop(), backend.hint):
+            yield
 
 
 def _is_watched(io: Io) -> bool:

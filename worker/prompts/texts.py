@@ -29,7 +29,7 @@ Output of git and the repository's hooks:
 RESUMED = """\
 <runtime-notice>
 This session was cut off and goes on now. Calls without a real result were interrupted: look at what they \
-did before you repeat one.{begun}
+did before you repeat one.{others}{begun}
 </runtime-notice>"""
 
 _BEGUN = """
@@ -50,6 +50,19 @@ Your answer was empty: it held no text and no tool call. Go on with the task; if
 report.
 </runtime-notice>"""
 
+OTHERS_SINCE = """
+Since then {names} worked on this task, and may have done again what you did, or more: look first."""
+
+
+def resumed(others: Sequence[str], begun: Sequence[tuple[str, str]] = ()) -> str:
+    """Return the notice that opens a session that goes on.
+
+    `others` worked on its task meanwhile; `begun` are calls that no message holds, and what they gave.
+    """
+    told = OTHERS_SINCE.format(names=", ".join(others)) if others else ""
+    calls = "\n".join(f"- {_quoted(call)}\n  Result: {_quoted(result)}" for call, result in begun)
+    return RESUMED.format(others=told, begun=_BEGUN.format(calls=calls) if begun else "")
+
 
 def verify_failed(command: str, outcome: str, output: str) -> str:
     """Return the notice of a failed check. Output cannot leave the notice and speak in its place."""
@@ -59,12 +72,6 @@ def verify_failed(command: str, outcome: str, output: str) -> str:
 def commit_refused(why: str, output: str) -> str:
     """Return the notice of a commit that git or a hook did not take."""
     return COMMIT_REFUSED.format(why=_quoted(why), output=_quoted(output))
-
-
-def resumed(begun: Sequence[tuple[str, str]]) -> str:
-    """Return the notice that a session goes on; `begun`: calls that no message holds, and what they gave."""
-    calls = "\n".join(f"- {_quoted(call)}\n  Result: {_quoted(result)}" for call, result in begun)
-    return RESUMED.format(begun=_BEGUN.format(calls=calls) if begun else "")
 
 
 def _quoted(output: str) -> str:

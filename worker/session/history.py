@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from swarm.core.transcript import fold_messages, message_ids
 from swarm.permissions.rules import EDITORS
-from swarm.values import Value
 from worker.messages import Block, Message, blocks_of, tool_uses, user_message
 from worker.session.transcript import Line
 
@@ -73,23 +72,6 @@ def fold_session(lines: Sequence[Line], session: str) -> list[Message]:
     return fold_messages(_as_one(lines, chain, session), session)
 
 
-class Begun(Value):
-    """A call that was started by an answer which never became complete; `result` if it had ended."""
-
-    call: Block
-    result: Block | None
-
-
-def begun_calls(lines: Sequence[Line], session: str) -> tuple[Begun, ...]:
-    """Return the calls of a session, and of those it goes on from, that stand in none of its messages."""
-    chain = _chain(lines, session)
-    own = [line for line in lines if line["session"] in chain]
-    told = {call["id"] for line in own if line["type"] == "assistant" for call in tool_uses(line["message"])}
-    results = {line["block"]["tool_use_id"]: line["block"] for line in own if line["type"] == "result"}
-    calls = [line["block"] for line in own if line["type"] == "call"]
-    return tuple(Begun(call=one, result=results.get(one["id"])) for one in calls if one["id"] not in told)
-
-
 def paths_written(lines: Sequence[Line], task_id: str) -> tuple[str, ...]:
     """Return the paths, as they were given, that the file tools wrote in all sessions for this task."""
     own = [line for line in lines if line.get("task") == task_id]
@@ -111,6 +93,12 @@ def _chain(lines: Sequence[Line], session: str) -> tuple[str, ...]:
         chain.append(current)
         current = parents.get(current)
     return tuple(reversed(chain))
+
+
+def of_chain(lines: Sequence[Line], session: str) -> list[Line]:
+    """Return the lines of a session and of those it goes on from."""
+    chain = _chain(lines, session)
+    return [line for line in lines if line["session"] in chain]
 
 
 def _mail_in(lines: Sequence[Line], chain: Sequence[str]) -> frozenset[str]:

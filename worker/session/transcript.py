@@ -68,11 +68,17 @@ class Transcript:
         """Append a call that starts before the turn it belongs to is complete."""
         self._append(call_line(self._next(), block=block))
 
-    def result(self, block: Block, elapsed_seconds: float, persisted: str | None = None) -> None:
-        line = result_line(
-            self._next(), block=block, elapsed_seconds=round(elapsed_seconds, 3), persisted=persisted
+    def result(
+        self,
+        block: Block,
+        elapsed_seconds: float,
+        persisted: str | None = None,
+        seen: Mapping[str, str] | None = None,
+    ) -> None:
+        elapsed = round(elapsed_seconds, 3)
+        self._append(
+            result_line(self._next(), block=block, elapsed_seconds=elapsed, persisted=persisted, seen=seen)
         )
-        self._append(line)
 
     def note(self, what: str, text: str, data: Mapping[str, Any] | None = None) -> None:
         self._append(note_line(self._next(), what=what, text=text, data=data))

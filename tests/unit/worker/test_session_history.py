@@ -25,7 +25,6 @@ from worker.messages import (
     user_message,
 )
 from worker.session.history import (
-    begun_calls,
     carried_mail,
     fold_session,
     mail_blocks,
@@ -33,6 +32,7 @@ from worker.session.history import (
     paths_written,
     session_to_continue,
 )
+from worker.session.recall import begun_calls
 
 CALL = tool_use("t1", "Bash", {"command": "make"})
 
