@@ -77,7 +77,8 @@ class Presence:
             return self._find_team() == self._of
         return record.run_id == self._spec.run_id and record.state != "stopped"
 
-    def working(self, task_id: str, session: str) -> None:
+    def working(self, task_id: str | None, session: str) -> None:
+        """Say that a session goes on, about this task or about mail."""
         self._set("working", task=task_id, session=session)
         self._write()
 

@@ -20,11 +20,13 @@ from swarm.storage.dead import find_dead_lives, free_dead_claims, is_due
 from swarm.storage.mail import send
 from swarm.workspace.leftovers import end_leftovers, end_marked
 from worker.claim import ClaimLostError, HeldClaim, Outcome
+from worker.correspondence import Correspondence
 from worker.engine import STOPPED, Session
 from worker.hold import Hold
 from worker.idle import IdleReason, idle_reason
 from worker.orders import ORPHANED, Orders
 from worker.presence import Presence
+from worker.session.mail import has_letters
 from worker.workbench import Workbench
 
 logger = logging.getLogger(__name__)
@@ -96,6 +98,8 @@ class Teammate:
                 if task is not None:
                     await self._work(task)
                     continue
+                if await self._read_mail():
+                    continue
                 self._rest()
             except StateError as error:  # a lock held too long, a full disk: they may pass
                 logger.warning("team files not usable", extra={"swarm_error": str(error)})
@@ -149,6 +153,24 @@ class Teammate:
         if outcome is not None:
             logger.info("task ended", extra={"swarm_task": task.id, "swarm_status": outcome.status})
             self._report(outcome)
+
+    async def _read_mail(self) -> bool:
+        """Let the model read what has come while there is no task; tell whether there was any.
+
+        Mail that could not be read stays with the transcript: it comes up with the next, or the next task.
+        """
+        model = self._bench.models.model_for_mail()
+        if model is None or not has_letters(self._team.inbox(self._name), self._name):
+            return False
+        self._resting, self._rests_because = False, None
+        talk = Correspondence(self._bench, model, self._stop, self._hold)
+        self._presence.working(None, talk.id)
+        async with self._orders.watched(self._hint):
+            terminal = await talk.run()
+        logger.info("mail read", extra={"swarm_reason": terminal.reason})
+        if terminal.error is not None:
+            self._tell_leader(f"My mail was not read: {terminal.error}", "mail not read")
+        return True
 
     def _why_stopped(self) -> str:
         return ORPHANED if self._orders.ending == ORPHANED else STOPPED

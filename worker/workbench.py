@@ -29,8 +29,8 @@ class Workbench(Value):
     models: Models
     in_repository: bool = False
 
-    def environment_of(self, task_id: str) -> dict[str, str]:
-        """Return the whole environment of commands that are run for this task."""
+    def environment_of(self, task_id: str | None) -> dict[str, str]:
+        """Return the whole environment of commands that are run for this task, or for none."""
         return child_environment(
             self.environ,
             root=self.team.root,

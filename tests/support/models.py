@@ -58,6 +58,10 @@ class OneModel:
         """Return the one."""
         return self._model
 
+    def model_for_mail(self) -> Model | None:
+        """Return the one."""
+        return self._model
+
     async def load(self) -> None:
         """Do nothing."""
 

@@ -23,6 +23,10 @@ class Models(Protocol):
         """Return the model for this session of this task."""
         ...
 
+    def model_for_mail(self) -> Model | None:
+        """Return the model that reads mail when there is no task; None when none does."""
+        ...
+
     async def load(self) -> None:
         """Load what the first request would have to wait for."""
         ...
@@ -52,6 +56,10 @@ class ScriptedModels:
         script = _script_of(task, self._team_file)
         return ScriptedModel(script, id_prefix=f"toolu_{session}", pace_seconds=self._pace_seconds)
 
+    def model_for_mail(self) -> Model | None:
+        """Return None: a script is for a task."""
+        return None
+
     async def load(self) -> None:
         """Do nothing: there is nothing to load."""
 
@@ -71,6 +79,10 @@ class LiveModels:
 
     def model_for(self, task: Task, session: str) -> Model:
         """Return the same model for all: each request is complete in itself."""
+        return self._model
+
+    def model_for_mail(self) -> Model | None:
+        """Return the same model."""
         return self._model
 
     async def load(self) -> None:

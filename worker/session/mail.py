@@ -40,6 +40,11 @@ class MailReader:
         return blocks
 
 
+def has_letters(inbox: Inbox, owner: str) -> bool:
+    """Tell whether there is mail for the model, beside orders that the runtime obeys by itself."""
+    return any(order_in(mail, owner) is None for mail in inbox.peek())
+
+
 def order_in(mail: Mail, owner: str) -> dict[str, object] | None:
     """Return the order of the leader that this mail holds, if it is one that the runtime obeys by itself.
 
