@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tests.support.racers import race
 from tests.support.races import run_program
 from tests.support.stores import make_team, reopened
 
-LIMIT = 10_000_000
+LIMIT = 2_000_000
 WORST = 35_000
 
 SPEND = """
@@ -80,6 +81,40 @@ def test_a_budget_holds_where_calls_are_never_settled(tmp_path: Path) -> None:
     assert charged <= LIMIT
     assert table.reserved > 0
     assert LIMIT - WORST < table.spent <= LIMIT
+
+
+AT_ONCE = """
+import time
+granted = []
+start = float(open(sys.argv[1] + "/start").read())
+for number in range(ROUNDS):
+    team = Team(Layout(root=f"{sys.argv[1]}/{number}").team("demo"), settings, SystemClock())
+    team.costs.table()
+    while time.time() < start + number * 0.02:
+        pass
+    calls = 0
+    for life in (1, 2):
+        try:
+            team.costs.reserve(f"k3v9qd7m.{name}.{life}", "claude-sonnet-5-5", 10_000, 1_000)
+        except StateError:
+            break
+        calls += 1
+    granted.append(calls)
+say(granted)
+"""
+
+
+def test_the_last_call_is_given_to_one(tmp_path: Path) -> None:
+    """Round after round all ask at the same moment for what is enough for three."""
+    rounds = 60
+    for number in range(rounds):
+        make_team(tmp_path / str(number)).costs.set_terms({"budget_usd": 3 * WORST / 10**6})
+    (tmp_path / "start").write_text(str(time.time() + 1.5))
+    code = "from swarm.errors import StateError\n" + AT_ONCE.replace("ROUNDS", str(rounds))
+
+    granted = race(tmp_path, [f"w{n}" for n in range(8)], code)
+
+    assert [sum(calls) for calls in zip(*granted, strict=True)] == [3] * rounds
 
 
 @pytest.mark.parametrize("name", CHANGES)
