@@ -26,7 +26,8 @@ def usd_of(micros: int) -> float:
 def shown_usd(micros: int) -> str:
     """Return an amount for people: cents, and where cents would say nothing as many places as it takes."""
     if micros == 0 or micros >= MICROS // 100:
-        return f"${micros / MICROS:.2f}"
+        cents = (micros + MICROS // 200) // (MICROS // 100)
+        return f"${cents // 100}.{cents % 100:02d}"
     return f"${micros / MICROS:.6f}".rstrip("0")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from swarm.core.costs import (
@@ -46,8 +48,7 @@ class Costs:
     def set_terms(self, terms: Mapping[str, Any]) -> None:
         """Let these terms hold from now on: see `Terms`. Nothing is written where they hold already."""
         entry = Terms(time=self._now(), terms=dict(terms))
-        with self._lock:
-            table = self.table()
+        with self._locked() as table:
             if (table.limit, table.prices) != (entry.budget, entry.prices):
                 self._append(entry)
 
@@ -68,8 +69,7 @@ class Costs:
             ConfigError: There is a budget, and no price of this model is known (no_price).
 
         """
-        with self._lock:
-            table = self.table()
+        with self._locked() as table:
             price = price_of(model, table.prices)
             if price is None:
                 if table.limit is not None:
@@ -90,9 +90,9 @@ class Costs:
 
         `usage` is what the service said, or empty for a call that it did not begin.
         """
-        with self._lock:
+        with self._locked() as table:
             counted = usage_of(usage)
-            price = price_of(model, self.table().prices)
+            price = price_of(model, table.prices)
             micros = None if price is None else cost_of(counted, price)
             entry = Cost(
                 time=self._now(),
@@ -117,6 +117,15 @@ class Costs:
                 self._take(line)
                 self._offset = position + len(line) + 1
         return self._table
+
+    @contextmanager
+    def _locked(self) -> Iterator[CostTable]:
+        """Hold the lock, with the sums up to date; a network mount tells a file's size when it is opened."""
+        with self._lock:
+            fd = syscalls.find_file(self._path, os.O_RDONLY)
+            if fd is not None:
+                syscalls.close(fd)
+            yield self.table()
 
     def _append(self, entry: Entry) -> None:
         """Write a line; only under the lock, after a look. The sums take it in at the next look."""

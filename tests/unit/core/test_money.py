@@ -39,7 +39,14 @@ def test_an_amount_that_is_missing_is_refused_unless_it_may_be() -> None:
 
 @pytest.mark.parametrize(
     ("micros", "shown"),
-    [(0, "$0.00"), (1, "$0.000001"), (1500, "$0.0015"), (10_000, "$0.01"), (1_234_567, "$1.23")],
+    [
+        (0, "$0.00"),
+        (1, "$0.000001"),
+        (1500, "$0.0015"),
+        (10_000, "$0.01"),
+        (1_234_567, "$1.23"),
+        (1_575_000, "$1.58"),
+    ],
 )
 def test_people_see_cents_or_what_is_left_of_them(micros: int, shown: str) -> None:
     assert shown_usd(micros) == shown
