@@ -10,6 +10,7 @@ from swarm.cli.board import Board, style, symbol, the_board, with_problems
 from swarm.cli.presence import Present, agent_object, look
 from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, the_team
+from swarm.core.money import shown_usd, usd_of
 from swarm.core.roster import Roster
 from swarm.storage.leadership import leader_state
 from swarm.storage.team import Team
@@ -29,12 +30,12 @@ def status(args: Mapping[str, Any], io: Io) -> int:
             "agents": [agent_object(agent) for agent in agents],
             "tasks": board.counts(),
             "permissions": asked,
-            "usd": 0.0,  # only the scripted model is built, and it is free
+            "usd": usd_of(team.costs.table().total.micros),
         }
         io.print_json(with_problems(shown, board))
         return 0
     subjects = {shown.task.id: shown.task.subject for shown in board.tasks}
-    for line in (*_head(team, roster, io), *_progress(board, io), *_questions(asked, io)):
+    for line in (*_head(team, roster, io), *_money(team), "", *_progress(board, io), *_questions(asked, io)):
         io.print(line)
     for number, line in enumerate(crew.rows(agents, subjects, team.clock.now(), io)):
         io.print(line if number else f"\n{line}")
@@ -49,7 +50,13 @@ def _head(team: Team, roster: Roster, io: Io) -> Iterator[str]:
     )
     leader = {"alive": "leader alive", "gone": "leader gone", "none": "no leader"}[leader_state(team)]
     yield f"{printable(roster.workspace or 'workspace unknown')}; {leader}"
-    yield ""
+
+
+def _money(team: Team) -> Iterator[str]:
+    costs = team.costs.table()
+    if costs.total.micros or costs.limit is not None:
+        limit = "" if costs.limit is None else f" of {shown_usd(costs.limit)}"
+        yield f"{shown_usd(costs.total.micros)}{limit} spent"
 
 
 def _progress(board: Board, io: Io) -> Iterator[str]:

@@ -15,6 +15,7 @@ from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
 from swarm.storage.files import encode, write_bytes
 from swarm.storage.team import Team, create_team, delete_team
+from swarm.teamfile.budget import terms_of
 from swarm.teamfile.reader import LoadedTeamFile, dump_for_team, members, new_tasks
 from swarm.teamfile.schema import SCHEMA_FILE_NAME
 from swarm.workspace.git import GitWorkspace
@@ -42,6 +43,7 @@ def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> 
         if repository.is_repository():
             repository.keep_ref(name)
         write_bytes(team.layout.team_file, encode(dump_for_team(loaded)))
+        team.costs.set_terms(terms_of(loaded.team))
         _create_tasks(team, loaded)
     except BaseException:
         team.close()

@@ -13,13 +13,14 @@ from typing import Protocol
 
 from swarm.backends.port import Backend
 from swarm.core.identity import LEADER, color_for, make_run_id
+from swarm.core.money import usd_of
 from swarm.core.spawn import TeammateSpec
 from swarm.core.times import format_time
 from swarm.errors import BackendError
 from swarm.leader.earlier import Earlier
 from swarm.leader.evidence import denied_requests, used_tokens
 from swarm.leader.options import RunOptions
-from swarm.leader.outcome import RunResult, decide_outcome
+from swarm.leader.outcome import RunResult, decide_outcome, spending_of
 from swarm.leader.progress import all_finished, can_progress, why_stuck
 from swarm.leader.records import leader_record
 from swarm.leader.report import write_report
@@ -66,6 +67,7 @@ class Run:
         self._started = time.monotonic()
         self._interrupts = 0
         self._timed_out = False
+        self._budget_spent = False
         self._next_sweep = 0.0
         self._mark: object = None
         self._next_heartbeat = 0.0
@@ -138,14 +140,24 @@ class Run:
             self._read_mail()
             await self._teammates.look_after()
             watcher.look()
-            table = store.table()
-            if all_finished(table) or not can_progress(table, self._teammates.alive()):
+            if self._is_over():
                 return
             limit = self._options.timeout_seconds
             if limit is not None and time.monotonic() - self._started > limit:
                 self._timed_out = True
                 return
             await asyncio.sleep(_TICK_SECONDS)
+
+    def _is_over(self) -> bool:
+        """Tell whether nothing will happen any more; who has no money for its next call does nothing."""
+        table, costs = self.team.tasks(LEADER).table(), self.team.costs.table()
+        alive = self._teammates.alive()
+        if all_finished(table) or not can_progress(table, alive):
+            return True
+        records = {record.name: record for record in self.team.agents.list_agents()} if costs.limit else {}
+        short = {name for name, record in records.items() if costs.is_short(record.run_id)}
+        self._budget_spent = not can_progress(table, [member for member in alive if member.name not in short])
+        return self._budget_spent
 
     async def _sweep(self) -> None:
         """Notice now and then, and first of all, what other hands did to the task files."""
@@ -168,7 +180,7 @@ class Run:
 
     def _finish(self) -> RunResult:
         store = self.team.tasks(LEADER)
-        stuck = why_stuck(store.table())
+        stuck = why_stuck(store.table(), budget_spent=self._budget_spent)
         tasks = tuple(task.replace(reason=task.reason or stuck.get(task.id)) for task in store.list_tasks())
         denied = denied_requests(self.team)
         read, written = used_tokens(self.team, self.run)
@@ -176,7 +188,11 @@ class Run:
             team=self.team.name,
             run=self.run,
             outcome=decide_outcome(
-                tasks, denied, interrupted=self._interrupts > 0, timed_out=self._timed_out
+                tasks,
+                denied,
+                interrupted=self._interrupts > 0,
+                timed_out=self._timed_out,
+                budget_spent=self._budget_spent,
             ),
             elapsed_seconds=time.monotonic() - self._started,
             backend=self._backend.name,
@@ -185,13 +201,27 @@ class Run:
             input_tokens=read,
             output_tokens=written,
             report=self.team.layout.report,
+            spending=spending_of(self.team.costs.table()),
         )
         write_report(self.team, result)
+        if self._budget_spent:
+            self._tell_budget(result)
         self.team.events.emit(
             "run_ended", LEADER, run_id=self._leader_run_id, run=self.run, outcome=result.outcome
         )
         self._register_leader("stopped", reason="asked")
         return result
+
+    def _tell_budget(self, result: RunResult) -> None:
+        spending = result.spending
+        self.team.events.emit(
+            "budget_spent",
+            LEADER,
+            run_id=self._leader_run_id,
+            run=self.run,
+            spent_usd=usd_of(spending.micros + spending.reserved),
+            budget_usd=usd_of(spending.limit or 0),
+        )
 
     # The leader's own record
 

@@ -121,7 +121,6 @@ def test_a_fresh_team_file_in_the_repository_runs(shell: Shell) -> None:
     "words",
     [
         ("--model", "claude-sonnet-5-5"),
-        ("--budget", "5"),
         ("--detach",),
         ("--permission-mode", "plan"),
         ("--permission-mode", "dontAsk"),

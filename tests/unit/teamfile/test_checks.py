@@ -307,7 +307,6 @@ def test_mode_of_one_teammate_is_checked_too(refused, changed) -> None:
             "plays scripts only, claude-x",
         ),
         ("model: scripted", "model: scripted\nisolation: worktree", "isolation", "set isolation: shared"),
-        ("model: scripted", "model: scripted\nbudget: {usd: 5}", "budget", "leave budget out"),
         (
             "{name: scout}",
             "{name: scout, agent: explore}",
