@@ -38,7 +38,7 @@ _SAYINGS = {
     "mail_acknowledged": "read mail",
     "permission_requested": "asked for permission",
     "permission_resolved": "answered a permission request",
-    "budget_spent": "has spent the budget",
+    "budget_spent": "has no money for its next call",
 }
 _FACT_CHARS = 120
 _BAD = frozenset(

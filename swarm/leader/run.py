@@ -13,7 +13,6 @@ from typing import Protocol
 
 from swarm.backends.port import Backend
 from swarm.core.identity import LEADER, color_for, make_run_id
-from swarm.core.money import usd_of
 from swarm.core.spawn import TeammateSpec
 from swarm.core.times import format_time
 from swarm.errors import BackendError
@@ -204,24 +203,11 @@ class Run:
             spending=spending_of(self.team.costs.table()),
         )
         write_report(self.team, result)
-        if self._budget_spent:
-            self._tell_budget(result)
         self.team.events.emit(
             "run_ended", LEADER, run_id=self._leader_run_id, run=self.run, outcome=result.outcome
         )
         self._register_leader("stopped", reason="asked")
         return result
-
-    def _tell_budget(self, result: RunResult) -> None:
-        spending = result.spending
-        self.team.events.emit(
-            "budget_spent",
-            LEADER,
-            run_id=self._leader_run_id,
-            run=self.run,
-            spent_usd=usd_of(spending.micros + spending.reserved),
-            budget_usd=usd_of(spending.limit or 0),
-        )
 
     # The leader's own record
 
