@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Any
 
-from swarm.errors import ConfigError, ModelError, StateError, SwarmError
+from swarm.errors import ConfigError, LockTimeoutError, ModelError, StateError, SwarmError
 from swarm.storage.team import Team
 
 logger = logging.getLogger(__name__)
 
 BUDGET_SPENT = "budget_spent"
 NO_PRICE = "no_price"
+_LOOK_SECONDS = 0.1
 
 
 class Spending:
@@ -23,20 +25,33 @@ class Spending:
         self._agent = agent
         self._run_id = run_id
 
-    def open(self, model: str, input_tokens: int, max_tokens: int) -> None:
+    async def open(self, model: str, input_tokens: int, max_tokens: int) -> None:
         """Set aside what this request costs at most; a ModelError when there is not that much left.
 
-        Its kind is `budget_spent`, or `no_price` where there is a budget and no price of the model is known.
+        It waits where there may be enough once the calls of others have ended. The kind of the error is
+        `budget_spent`, or `no_price` where there is a budget and no price of the model is known.
         """
+        clock = self._team.clock
+        until = clock.monotonic() + self._team.settings.budget_wait_seconds
+        while not self._reserve(model, input_tokens, max_tokens, patient=clock.monotonic() < until):
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    def _reserve(self, model: str, input_tokens: int, max_tokens: int, *, patient: bool) -> bool:
+        """Return False when it is worth to wait."""
         try:
-            self._team.costs.reserve(self._run_id, model, input_tokens, max_tokens)
+            self._team.costs.reserve(self._run_id, model, input_tokens, max_tokens, patient=patient)
+        except LockTimeoutError:
+            raise
         except ConfigError as error:
             raise self._refused(error, NO_PRICE) from error
         except StateError as error:
+            if error.code == "busy":
+                return False
             if error.code != BUDGET_SPENT:
                 raise
             self._tell(error)
             raise self._refused(error, BUDGET_SPENT) from error
+        return True
 
     def settle(self, model: str, usage: Mapping[str, Any]) -> None:
         """Write down what it came to: nothing for one that was not served.

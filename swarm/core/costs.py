@@ -1,7 +1,8 @@
 """`costs.jsonl`: what the calls of a team cost, what is set aside for those under way, and the budget.
 
-A life has one call at a time: a sum is reserved before it, and its cost is written after it, which settles
-the reservation. One that is never settled, because its agent was killed, counts as spent.
+An agent has one life, and a life one call at a time: a sum is reserved before it, and its cost is written
+after it, which settles the reservation. One that is never settled, because its agent was killed, counts as
+spent.
 """
 
 from __future__ import annotations
@@ -181,15 +182,18 @@ class CostTable:
             self._refused[entry.run_id] = entry.micros
         elif isinstance(entry, Reserve):
             self._refused.pop(entry.run_id, None)
-            before = self._open.get(entry.run_id)
-            if before is not None:  # one life, one call: how that one ended nobody saw
-                self._lost[entry.run_id] = self._lost.get(entry.run_id, 0) + before
+            self._lose_open(agent_of_run(entry.run_id))
             self._open[entry.run_id] = entry.micros
         else:
             self._open.pop(entry.run_id, None)
             self.total = self.total.plus(entry)
             self.agents[entry.agent] = self.agents.get(entry.agent, Tally()).plus(entry)
             self.tasks[entry.task] = self.tasks.get(entry.task, Tally()).plus(entry)
+
+    def _lose_open(self, agent: str) -> None:
+        """Give up what is open of an agent that begins a call: how the one before ended nobody saw."""
+        for run_id in [run_id for run_id in self._open if agent_of_run(run_id) == agent]:
+            self._lost[run_id] = self._lost.get(run_id, 0) + self._open.pop(run_id)
 
     @property
     def reserved(self) -> int:
@@ -211,6 +215,11 @@ class CostTable:
     def allows(self, micros: int) -> bool:
         """Tell whether a call may begin that can cost this much."""
         return self.limit is None or self.spent + micros <= self.limit
+
+    def may_allow(self, micros: int) -> bool:
+        """Tell whether a call could begin that can cost this much, if those under way cost nothing."""
+        under_way = sum(self._open.values())
+        return self.limit is None or self.spent - under_way + micros <= self.limit
 
     def is_short(self, run_id: str) -> bool:
         """Tell whether this life was refused its last call, and would be so again."""

@@ -57,15 +57,23 @@ class Costs:
         return price_of(model, self.table().prices)
 
     def reserve(
-        self, run_id: str, model: str, prompt_tokens: int, max_tokens: int, *, long_cache: bool = False
+        self,
+        run_id: str,
+        model: str,
+        prompt_tokens: int,
+        max_tokens: int,
+        *,
+        long_cache: bool = False,
+        patient: bool = False,
     ) -> None:
         """Set aside what a call of this life may cost at most; to be called right before each request.
 
-        `prompt_tokens` is no less than what will be counted. What was set aside for the life before, and not
-        settled by `record`, counts as spent from now on.
+        `prompt_tokens` is no less than what will be counted. What was set aside for the agent's call before,
+        and not settled by `record`, counts as spent from now on.
 
         Raises:
-            StateError: The budget does not allow the call (budget_spent); it is written down.
+            StateError: The budget does not allow the call (budget_spent), which is written down. Who is
+                `patient` hears `busy` instead as long as what others have set aside may leave enough.
             ConfigError: There is a budget, and no price of this model is known (no_price).
 
         """
@@ -77,6 +85,8 @@ class Costs:
                 return
             worst = worst_case(prompt_tokens, max_tokens, price, long_cache=long_cache)
             if not table.allows(worst):
+                if patient and table.may_allow(worst):
+                    raise self._others(table, worst)
                 self._append(Refusal(time=self._now(), run_id=run_id, micros=worst))
                 raise self._spent(table, worst)
             self._append(Reserve(time=self._now(), run_id=run_id, micros=worst))
@@ -136,6 +146,14 @@ class Costs:
             self._table.apply(parse_entry_line(line))
         except (ValueError, RecursionError):
             return
+
+    def _others(self, table: CostTable, worst: int) -> StateError:
+        return StateError(
+            f"{shown_usd(table.reserved)} of the budget of team {self._layout.team} are set aside for calls "
+            f"under way, and the next one may cost {shown_usd(worst)}; try again",
+            code="busy",
+            details={"lock": self._path, "needed_usd": usd_of(worst)},
+        )
 
     def _spent(self, table: CostTable, worst: int) -> StateError:
         limit = table.limit or 0

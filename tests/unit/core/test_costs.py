@@ -95,14 +95,18 @@ def test_sums_are_exact_and_agree_with_each_other(entries: list[Entry]) -> None:
 
 @given(ENTRIES)
 def test_what_is_reserved_is_settled_once_by_the_next_cost_of_its_life(entries: list[Entry]) -> None:
-    """Counted the slow way: each one that no cost of the same life comes after, before another one."""
+    """Counted the slow way: each one that no cost of its life comes after, before the agent calls again."""
+
+    def follows(entry: Entry, first: Reserve) -> bool:
+        if isinstance(entry, Reserve):
+            return entry.run_id.split(".")[1] == first.run_id.split(".")[1]
+        return isinstance(entry, Cost) and entry.run_id == first.run_id
+
     left = 0
     for at, entry in enumerate(entries):
         if isinstance(entry, Reserve):
-            later = (
-                e for e in entries[at + 1 :] if isinstance(e, Cost | Reserve) and e.run_id == entry.run_id
-            )
-            left += 0 if isinstance(next(later, None), Cost) else entry.micros
+            later = next((e for e in entries[at + 1 :] if follows(e, entry)), None)
+            left += 0 if isinstance(later, Cost) else entry.micros
 
     assert table_of(*entries).reserved == left
 
@@ -119,6 +123,17 @@ def test_a_reservation_that_is_never_settled_stays_spent() -> None:
 
     assert table.spent == 58
     assert table.reserved_by_agent() == {"w1": 57}
+
+
+def test_calls_under_way_may_leave_enough_but_lost_ones_do_not() -> None:
+    table = table_of(terms(budget_usd=1.0), a_cost(200_000), reserve(700_000, LIVES[2]))
+    assert not table.allows(100_001)
+    assert table.may_allow(800_000)
+    assert not table.may_allow(800_001)
+
+    table.apply(reserve(0, LIVES[2]))  # w2 was killed, or tried again
+    assert not table.may_allow(100_001)
+    assert table_of().may_allow(10**12)
 
 
 def test_another_life_settles_nothing() -> None:

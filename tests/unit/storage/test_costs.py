@@ -96,6 +96,24 @@ def test_what_others_spend_and_reserve_counts(team: Team) -> None:
     team.costs.reserve(LIFE, MODEL, 10_000, 1_000)  # the other one cost nothing
 
 
+def test_the_patient_hear_that_others_may_leave_enough(team: Team) -> None:
+    """Nothing is written, since nothing is refused yet; what will never be there is refused at once."""
+    team.costs.set_terms({"budget_usd": 0.08})
+    other = "k3v9qd7m.w2.1"
+    team.costs.reserve(other, MODEL, 10_000, 1_000)
+    before = lines(team)
+    with pytest.raises(StateError, match="set aside for calls under way") as caught:
+        team.costs.reserve(LIFE, MODEL, 20_000, 1_000, patient=True)
+    assert (caught.value.code, caught.value.exit_code) == ("busy", 75)
+    assert lines(team) == before
+
+    with pytest.raises(StateError, match="is spent"):
+        team.costs.reserve(LIFE, MODEL, 40_000, 1_000, patient=True)
+    team.costs.reserve(other, MODEL, 0, 0)  # the call before it was cut off: its worst case is gone for good
+    with pytest.raises(StateError, match="is spent"):
+        team.costs.reserve(LIFE, MODEL, 20_000, 1_000, patient=True)
+
+
 def test_more_budget_lets_the_refused_go_on(team: Team) -> None:
     team.costs.set_terms({"budget_usd": 0.01})
     with pytest.raises(StateError):
