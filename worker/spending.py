@@ -18,7 +18,7 @@ _LOOK_SECONDS = 0.1
 
 
 class Spending:
-    """Keeps account of one agent's calls, of which there is one at a time. Each `open` has its `settle`."""
+    """Keeps account of one agent's calls, of which there is one at a time: `open`, the request, `settle`."""
 
     def __init__(self, team: Team, agent: str, run_id: str) -> None:
         self._team = team
@@ -53,14 +53,20 @@ class Spending:
             raise self._refused(error, BUDGET_SPENT) from error
         return True
 
-    def settle(self, model: str, usage: Mapping[str, Any]) -> None:
-        """Write down what it came to: nothing for one that was not served.
+    def settle(self, model: str, usage: Mapping[str, Any], unsaid_tokens: int = 0) -> None:
+        """Write down what it came to: nothing for one that was refused.
 
-        What cannot be written stays set aside, and so counts as spent.
+        An answer that broke off may have been `unsaid_tokens` longer, up to the limit that was asked for.
+        What cannot be written stays set aside, and so counts as spent; so does what is never settled.
         """
         try:
             self._team.costs.record(
-                agent=self._agent, run_id=self._run_id, task=self._task(), model=model, usage=usage
+                agent=self._agent,
+                run_id=self._run_id,
+                task=self._task(),
+                model=model,
+                usage=usage,
+                unsaid_tokens=unsaid_tokens,
             )
         except StateError as error:
             logger.warning("cost not written", extra={"swarm_error": str(error)})

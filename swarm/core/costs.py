@@ -17,11 +17,14 @@ from swarm.core.money import amount, optional_amount, usd_of
 from swarm.core.price import COUNTERS, Price, Usage, parse_prices
 from swarm.values import Value
 
-_COST_KEYS = frozenset({"time", "agent", "run_id", "task", "model", *COUNTERS, "usd"})
+_COST_KEYS = frozenset({"time", "agent", "run_id", "task", "model", *COUNTERS, "usd", "more_usd"})
 
 
 class Cost(Value):
-    """One call that has ended; `micros` is None when its model has no known price."""
+    """One call that has ended; `micros` is None when its model has no known price.
+
+    `more` is what one that broke off may have cost beyond that, unseen: it counts as spent, too.
+    """
 
     time: str
     agent: str
@@ -30,6 +33,7 @@ class Cost(Value):
     usage: Usage
     micros: int | None
     task: str | None = None
+    more: int = 0
     extra: Mapping[str, Any] = EMPTY
 
 
@@ -91,6 +95,7 @@ def parse_entry(obj: Mapping[str, Any]) -> Entry:
         model=text(obj, "model"),
         usage=Usage(**{counter: _tokens(obj, counter) for counter in COUNTERS}),
         micros=optional_amount(obj, "usd"),
+        more=optional_amount(obj, "more_usd") or 0,
         extra=rest(obj, _COST_KEYS),
     )
 
@@ -123,6 +128,7 @@ def render_entry(entry: Entry) -> dict[str, Any]:
         model=entry.model,
         **{counter: getattr(entry.usage, counter) for counter in COUNTERS},
         usd=None if entry.micros is None else usd_of(entry.micros),
+        more_usd=usd_of(entry.more) if entry.more else None,
     )
     return {**known, **entry.extra}
 
@@ -186,6 +192,7 @@ class CostTable:
             self._open[entry.run_id] = entry.micros
         else:
             self._open.pop(entry.run_id, None)
+            self._lose(entry.run_id, entry.more)
             self.total = self.total.plus(entry)
             self.agents[entry.agent] = self.agents.get(entry.agent, Tally()).plus(entry)
             self.tasks[entry.task] = self.tasks.get(entry.task, Tally()).plus(entry)
@@ -193,7 +200,11 @@ class CostTable:
     def _lose_open(self, agent: str) -> None:
         """Give up what is open of an agent that begins a call: how the one before ended nobody saw."""
         for run_id in [run_id for run_id in self._open if agent_of_run(run_id) == agent]:
-            self._lost[run_id] = self._lost.get(run_id, 0) + self._open.pop(run_id)
+            self._lose(run_id, self._open.pop(run_id))
+
+    def _lose(self, run_id: str, micros: int) -> None:
+        if micros:
+            self._lost[run_id] = self._lost.get(run_id, 0) + micros
 
     @property
     def reserved(self) -> int:

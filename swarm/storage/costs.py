@@ -94,16 +94,27 @@ class Costs:
             files.sync_file(self._path)
 
     def record(
-        self, *, agent: str, run_id: str, task: str | None, model: str, usage: Mapping[str, Any]
+        self,
+        *,
+        agent: str,
+        run_id: str,
+        task: str | None,
+        model: str,
+        usage: Mapping[str, Any],
+        unsaid_tokens: int = 0,
     ) -> int | None:
         """Write what a call cost, and settle what was reserved for it; return micro-dollars, if known.
 
-        `usage` is what the service said, or empty for a call that it did not begin.
+        `usage` is what the service said, or empty for a call that it refused. An answer that broke off may
+        have been `unsaid_tokens` longer than it said: they count as spent. A call of which nothing at all is
+        known is not recorded, and stays reserved.
         """
         with self._locked() as table:
             counted = usage_of(usage)
             price = price_of(model, table.prices)
             micros = None if price is None else cost_of(counted, price)
+            longer = counted.replace(output_tokens=counted.output_tokens + unsaid_tokens)
+            most = 0 if price is None else cost_of(longer, price)
             entry = Cost(
                 time=self._now(),
                 agent=agent,
@@ -112,6 +123,7 @@ class Costs:
                 model=model,
                 usage=counted.replace(cache_creation_1h=0),
                 micros=micros,
+                more=most - (micros or 0),
             )
             self._append(entry)
         return micros

@@ -136,6 +136,16 @@ def test_calls_under_way_may_leave_enough_but_lost_ones_do_not() -> None:
     assert table_of().may_allow(10**12)
 
 
+def test_what_a_call_may_have_cost_unseen_is_spent_but_no_cost() -> None:
+    table = table_of(reserve(50), a_cost(20).replace(more=10))
+
+    assert (table.spent, table.reserved, table.total.micros) == (30, 10, 20)
+    assert table.reserved_by_agent() == {"w1": 10}
+    line = render_entry(a_cost(20).replace(more=10))
+    assert line["more_usd"] == 0.00001
+    assert parse_entry(line).extra == {}
+
+
 def test_another_life_settles_nothing() -> None:
     assert table_of(reserve(50), a_cost(20, LIVES[2])).spent == 70
 

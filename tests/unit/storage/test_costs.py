@@ -167,6 +167,17 @@ def test_prices_of_the_team_come_first(team: Team) -> None:
     assert team.costs.price_of("scripted") is FREE
 
 
+def test_an_answer_that_broke_off_may_have_been_longer(team: Team) -> None:
+    team.costs.reserve(LIFE, MODEL, 10_000, 1_000)
+    usage = {"input_tokens": 5_000, "output_tokens": 100}
+    said = team.costs.record(agent="w1", run_id=LIFE, task="7", model=MODEL, usage=usage, unsaid_tokens=900)
+
+    assert said == 11_000
+    assert lines(team)[-1]["more_usd"] == 0.009
+    assert (team.costs.table().total.micros, team.costs.table().spent) == (11_000, 20_000)
+    assert team.costs.table().agents["w1"].usage.output_tokens == 100
+
+
 def test_an_hour_in_the_cache_is_reserved_where_it_may_be_used(team: Team) -> None:
     team.costs.reserve(LIFE, MODEL, 10_000, 0, long_cache=True)
 

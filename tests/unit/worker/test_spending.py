@@ -54,6 +54,22 @@ async def test_a_call_that_was_not_served_costs_nothing(team: Team, spending: Sp
     assert team.costs.table().tasks[None].calls == 1
 
 
+async def test_an_answer_that_broke_off_counts_to_its_limit(team: Team, spending: Spending) -> None:
+    await spending.open(MODEL, 10_000, 1_000)
+    spending.settle(MODEL, {"input_tokens": 500, "output_tokens": 100}, unsaid_tokens=900)
+
+    assert team.costs.table().spent == 1_000 + 10_000
+    assert team.costs.table().total.micros == 2_000
+
+
+async def test_a_request_that_is_never_settled_stays_spent(team: Team, spending: Spending) -> None:
+    await spending.open(MODEL, 10_000, 1_000)
+    await spending.open(MODEL, 10_000, 1_000)
+    spending.settle(MODEL, {})
+
+    assert team.costs.table().spent == 35_000
+
+
 async def test_a_spent_budget_is_a_model_error_and_an_event(team: Team, spending: Spending) -> None:
     claim_task(team, "w1")
     team.costs.set_terms({"budget_usd": 0.01})
