@@ -56,6 +56,11 @@ class Costs:
         """Return what a model costs in this team; None when nobody knows."""
         return price_of(model, self.table().prices)
 
+    def check_price(self, model: str) -> None:
+        """Refuse a model without a known price where there is a budget (no_price)."""
+        if self.table().limit is not None and self.price_of(model) is None:
+            raise no_price(model)
+
     def reserve(
         self,
         run_id: str,

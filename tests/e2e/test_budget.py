@@ -45,6 +45,21 @@ def test_a_budget_is_kept_by_resume_and_changed_by_its_option(shell: Shell) -> N
     assert (cost["budget_usd"], cost["usd"], cost["calls"]) == (7.0, 0.0, 0)
 
 
+def test_a_budget_is_refused_where_a_teammate_has_a_model_without_a_price(shell: Shell) -> None:
+    """It was started beside the file, when there was no budget yet."""
+    assert shell.swarm("run", write_team(shell, [a_task("a")])).code == 0
+    roster = shell.root / "teams/t1/config.json"
+    roster.write_text(roster.read_text().replace('"model": "scripted"', '"model": "own"'))
+
+    refused = shell.swarm("resume", "t1", "--budget", "5", "--json")
+
+    assert refused.code == 2
+    error = json.loads(refused.err)["error"]
+    assert (error["code"], error["details"]["value"]) == ("no_price", "own")
+    assert "prices: {own: {input: 2, output: 10}}" in error["message"]
+    assert terms(shell) == []
+
+
 def test_without_a_budget_nothing_is_said_of_money(shell: Shell) -> None:
     ended = shell.swarm("run", write_team(shell, [a_task("a")]))
 

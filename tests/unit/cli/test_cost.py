@@ -119,6 +119,15 @@ def test_a_budget_that_is_spent_is_said_with_the_way_out(team: Team) -> None:
     assert caught.value.exit_code == 7
 
 
+def test_a_teammate_without_a_price_is_not_started_into_a_budget(demo: Swarm, team: Team) -> None:
+    team.costs.set_terms({"budget_usd": 5})
+
+    error = demo("spawn", "w3", "--model", "own", "--json").error()
+
+    assert (error["code"], error["details"]) == ("no_price", {"value": "own"})
+    assert team.agents.load("w3") is None
+
+
 @pytest.mark.parametrize("amount", ["0", "-1", "five", "nan", "inf", "0.0000001", "2000000000", ""])
 def test_what_is_no_budget_is_refused(swarm: Swarm, amount: str) -> None:
     for verb in (("run", "x.yaml"), ("resume",)):

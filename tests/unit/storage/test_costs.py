@@ -157,6 +157,14 @@ def test_a_model_without_a_price_is_refused_where_there_is_a_budget(team: Team) 
     assert (caught.value.code, caught.value.exit_code) == ("no_price", 2)
 
 
+def test_a_price_is_asked_for_only_where_there_is_a_budget(team: Team) -> None:
+    team.costs.check_price("unheard-of")
+    team.costs.set_terms({"budget_usd": 5})
+    team.costs.check_price(MODEL)
+    with pytest.raises(ConfigError, match="no price of unheard-of is known"):
+        team.costs.check_price("unheard-of")
+
+
 def test_prices_of_the_team_come_first(team: Team) -> None:
     team.costs.set_terms({"budget_usd": 5, "prices": {MODEL: {"input": 100, "output": 100}}})
 
