@@ -50,6 +50,9 @@ class Settings(Value):
     restarts_max: int = 3  # new lives that a leader gives to one teammate that keeps dying
     verify_output_chars: int = 4_000
 
+    # Money
+    budget_wait_seconds: float = 120.0  # for others to leave enough of what they have set aside
+
     # Permission
     permission_deadline_seconds: float = 600.0
 

@@ -6,6 +6,7 @@ from swarm.core.table import TaskTable
 from swarm.core.task import Task
 from swarm.values import Value
 
+BUDGET_SPENT = "budget_spent"
 FINISHED = "finished"
 NO_TASK = "no_task"
 WAITING_FOR_TASK = "waiting_for_task"
@@ -18,8 +19,8 @@ class IdleReason(Value):
     on: str | None = None
 
 
-def idle_reason(table: TaskTable, name: str, role: str | None) -> IdleReason:
-    """Return why this agent can claim nothing now.
+def idle_reason(table: TaskTable, name: str, role: str | None, *, is_short: bool = False) -> IdleReason:
+    """Return why this agent can claim nothing now; one that `is_short` of money leaves what it could claim.
 
     It waits as long as some task may still come to it: one that is blocked, or that somebody else is on and
     might give back. Tasks behind a failed or cancelled one come to nobody by themselves. Costs the same
@@ -28,6 +29,8 @@ def idle_reason(table: TaskTable, name: str, role: str | None) -> IdleReason:
     counts = table.counts()
     if not counts["pending"] and not counts["in_progress"] and any(counts.values()):
         return IdleReason(reason=FINISHED)
+    if is_short and table.lowest_claimable(name, role) is not None:
+        return IdleReason(reason=BUDGET_SPENT)
     expected = table.lowest_expected(name, role)
     if expected is not None:
         return IdleReason(reason=WAITING_FOR_TASK, on=_holding_back(table, table.get(expected)))

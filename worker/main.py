@@ -13,7 +13,7 @@ from swarm.storage.watch import Watch, files_of_agents
 from swarm.workspace.git import GitWorkspace, WorkspaceError
 from worker.arrival import FAILED, Arrival, agent_of, come_up, policy_of, speaking_as
 from worker.model.choose import LiveModels, Models, ScriptedModels
-from worker.model.meter import Unmetered
+from worker.spending import Spending
 from worker.teammate import Teammate
 from worker.tools.registry import built_in_tools
 from worker.workbench import Workbench
@@ -83,7 +83,7 @@ def make_workbench(spec: TeammateSpec, team: Team) -> Workbench:
 def _models(spec: TeammateSpec, team: Team) -> Models:
     if spec.model == SCRIPTED_MODEL:
         return ScriptedModels(team.layout.team_file, spec.pace_seconds)
-    return LiveModels(spec.model, spec.environ, team.settings, Unmetered())
+    return LiveModels(spec.model, spec.environ, team.settings, Spending(team, spec.name, spec.run_id))
 
 
 def _is_in_repository(spec: TeammateSpec, workspace: str) -> bool:

@@ -15,6 +15,9 @@ Block = dict[str, Any]
 
 MISSING_START = "(The beginning of this conversation is not available.)"
 
+THOUGHTS = ("thinking", "redacted_thinking")
+"""Blocks that a model signs: they go back as they came, after exactly what they came after, or not at all."""
+
 UNPARSED = "unparsed_input"
 """Stands in the input of a call whose JSON was damaged or cut off: only an object can be sent back."""
 
@@ -78,6 +81,16 @@ def final_text(message: Message) -> str:
 
 def count_turns(messages: Iterable[Message]) -> int:
     return sum(message["role"] == "assistant" for message in messages)
+
+
+def without_thoughts(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages without the thoughts in them; one that held nothing else is left out."""
+    stripped = []
+    for message in messages:
+        kept = [block for block in blocks_of(message) if block.get("type") not in THOUGHTS]
+        if kept:
+            stripped.append({**message, "content": kept})
+    return stripped
 
 
 def repair_pairing(messages: Sequence[Message]) -> list[Message]:

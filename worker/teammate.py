@@ -130,11 +130,14 @@ class Teammate:
     def _claim(self) -> Task | None:
         """Take the lowest task that fits; without the lock where there is none.
 
-        A claim of ours that we do not work on is one whose answer got lost: asking again gives it.
+        A claim of ours that we do not work on is one whose answer got lost: asking again gives it. Without
+        money for the call that was refused last, nothing new is taken.
         """
         agent = self._bench.agent
         table = self._store.table()
-        if not table.in_progress_of(agent.name) and table.lowest_claimable(agent.name, agent.role) is None:
+        if not table.in_progress_of(agent.name) and (
+            table.lowest_claimable(agent.name, agent.role) is None or self._is_short()
+        ):
             return None
         claimed = self._store.claim(agent.name, agent.role, agent.run_id)
         if isinstance(claimed, Refusal):
@@ -193,7 +196,8 @@ class Teammate:
 
     def _rest(self) -> None:
         """Say once for each stretch of idleness that there is nothing to do, after all reports."""
-        why = idle_reason(self._store.table(), self._name, self._bench.agent.role)
+        role = self._bench.agent.role
+        why = idle_reason(self._store.table(), self._name, role, is_short=self._is_short())
         if why != self._rests_because:
             self._rests_because = why
             self._presence.idle(why.reason, why.on)
@@ -234,9 +238,13 @@ class Teammate:
         What cannot be looked at now counts as changed: it may pass, and the look at everything tells.
         """
         try:
-            return self._store.change_mark(), self._orders.mail_mark()
+            return self._store.change_mark(), self._orders.mail_mark(), self._is_short()
         except StateError:
             return object()
+
+    def _is_short(self) -> bool:
+        """Whether our next call would be refused again, as the last one was; a look at one file."""
+        return self._team.costs.table().is_short(self._bench.agent.run_id)
 
     # Mail
 

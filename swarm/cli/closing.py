@@ -13,6 +13,7 @@ from swarm.cli.session import Io
 from swarm.core.task import Task, verified
 from swarm.leader.denied import describe_denied
 from swarm.leader.outcome import RunResult
+from swarm.leader.report import describe_spending
 from swarm.storage.team import Team
 
 _WORDS = {
@@ -35,6 +36,8 @@ def print_closing(team: Team, result: RunResult, io: Io) -> None:
             io.print(printable(f"task {task.id}: {task.reason}"))
     for request in result.denied:
         io.print(printable(f"denied to {describe_denied(request)}"))
+    if result.spending.limit is not None or result.spending.tasks:
+        io.print(f"cost     {describe_spending(result.spending)}     (more: swarm -t {team.name} cost)")
     swarm = _command()
     io.print(f"report   {printable(result.report)}")
     io.print(f"look at  {swarm} -t {team.name} task list     (or: status, logs NAME, events)")
@@ -45,7 +48,8 @@ def print_closing(team: Team, result: RunResult, io: Io) -> None:
         failed = [task.id for task in result.tasks if task.status in ("failed", "cancelled")]
         if failed:
             io.print(f"retry    {swarm} -t {team.name} task retry {failed[0]}     (else it stays as it is)")
-        io.print(f"go on    {swarm} resume {team.name}")
+        more = " --budget USD" if result.outcome == "budget_spent" else ""
+        io.print(f"go on    {swarm} resume {team.name}{more}")
 
 
 def _row(task: Task) -> tuple[str, ...]:

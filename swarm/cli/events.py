@@ -38,9 +38,12 @@ _SAYINGS = {
     "mail_acknowledged": "read mail",
     "permission_requested": "asked for permission",
     "permission_resolved": "answered a permission request",
+    "budget_spent": "has no money for its next call",
 }
 _FACT_CHARS = 120
-_BAD = frozenset({"task_failed", "verify_failed", "agent_died", "agent_stalled", "agent_orphaned"})
+_BAD = frozenset(
+    {"task_failed", "verify_failed", "agent_died", "agent_stalled", "agent_orphaned", "budget_spent"}
+)
 _GOOD = frozenset({"task_completed", "verify_passed"})
 
 

@@ -26,12 +26,12 @@ class Positional(Value):
 
 
 class Option(Value):
-    """One option. An `int` is at least 1; a `float` is a duration: finite, 0 or more."""
+    """One option. An `int` is at least 1; a `float` is a duration: finite, 0 or more; `usd` is above 0."""
 
     name: str
     flags: tuple[str, ...]
     help: str
-    kind: str = "flag"  # flag str int float path choice
+    kind: str = "flag"  # flag str int float usd path choice
     metavar: str = ""
     choices: tuple[str, ...] = ()
     not_built: tuple[str, ...] = ()  # choices that are known, and refused by name

@@ -12,11 +12,13 @@ from swarm.cli.backends import cleaned_up
 from swarm.cli.run import check_models, drive
 from swarm.cli.session import Io, only_for_people, team_to_change
 from swarm.cli.team_file import read_team_file
+from swarm.core.money import usd_of
 from swarm.errors import StateError
 from swarm.leader.earlier import backend_before, take_up
 from swarm.leader.launch import add_missing_tasks, prepare_again
 from swarm.leader.options import RunOptions
 from swarm.storage.team import Team
+from swarm.teamfile.budget import terms_of
 
 
 def resume(args: Mapping[str, Any], io: Io) -> int:
@@ -31,7 +33,7 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
             code="nothing_ready",
             details={"path": path},
         )
-    loaded = read_team_file(path)
+    loaded = read_team_file(path, budget=_budget(team, args["budget"]))
     check_models(loaded, io)
     backend, reason = _backend(team, args["backend"], io)
     options = RunOptions(
@@ -45,8 +47,15 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
     prepare_again(team, loaded, options, io.settings)
     with cleaned_up(team, io.environ, None):
         earlier = take_up(team, backend)
+    team.costs.set_terms(terms_of(loaded.team))
     add_missing_tasks(team, loaded)
     return drive(team, loaded, options, io, earlier)
+
+
+def _budget(team: Team, given: float | None) -> float | None:
+    """Return what the option says, else what holds so far; None leaves it to the team file."""
+    limit = team.costs.table().limit
+    return usd_of(limit) if given is None and limit is not None else given
 
 
 def _backend(team: Team, given: str | None, io: Io) -> tuple[str, str]:

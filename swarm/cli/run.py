@@ -40,10 +40,11 @@ _DEMO_PACE_SECONDS = 0.35
 
 def run(args: Mapping[str, Any], io: Io) -> int:
     """Run a team file to its end; return the exit code of its outcome."""
-    loaded = read_team_file(args["file"], model=args["model"], teammates=args["teammates"])
+    chosen = {"teammates": args["teammates"], "budget": args["budget"]}
+    loaded = read_team_file(args["file"], model=args["model"], **chosen)
     usual = io.environ.get("ANTHROPIC_MODEL")
     if usual and args["model"] is None and loaded.team.model != SCRIPTED_MODEL:
-        loaded = read_team_file(args["file"], model=usual, teammates=args["teammates"])
+        loaded = read_team_file(args["file"], model=usual, **chosen)
     if args["resume"]:
         name = args["name"] or loaded.team.name
         if any(team.name == name for team in list_teams(io.root)):

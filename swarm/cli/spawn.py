@@ -98,6 +98,7 @@ def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:
         role=args.get("agent_type"),
     )
     spec = make_spec(team, name, wish, dict(io.environ), file)
+    team.costs.check_price(spec.model)
     _check_model(spec)
     io.note(f"Backend {backend}: {reason}")
     told = _tell(team, name, args.get("prompt"))

@@ -13,6 +13,7 @@ from swarm.cli.columns import clip, clip_start, width
 from swarm.cli.presence import Present, agent_object, look
 from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, the_team
+from swarm.core.money import shown_usd, usd_of
 from swarm.core.roster import Roster
 from swarm.storage.leadership import leader_state
 from swarm.storage.team import Team
@@ -32,7 +33,7 @@ def status(args: Mapping[str, Any], io: Io) -> int:
             "agents": [agent_object(agent) for agent in agents],
             "tasks": board.counts(),
             "permissions": asked,
-            "usd": 0.0,  # only the scripted model is built, and it is free
+            "usd": usd_of(team.costs.table().total.micros),
         }
         io.print_json(with_problems(shown, board))
         return 0
@@ -46,7 +47,13 @@ def _screen(
 ) -> Iterator[str]:
     """Yield the lines; on a terminal as many as it has room for with the next prompt."""
     leader = leader_state(team)
-    above = [*_head(team, roster, leader, io), *_progress(board, io), *_questions(asked, io)]
+    above = [
+        *_head(team, roster, leader, io),
+        *_money(team),
+        "",
+        *_progress(board, io),
+        *_questions(asked, io),
+    ]
     unfinished = any(not shown.task.finished for shown in board.tasks)
     helps = advice(agents, team=team.name, named=named, leader=leader, unfinished=unfinished)
     below = [clip(line, io.columns or sys.maxsize) for line in helps]
@@ -66,7 +73,13 @@ def _head(team: Team, roster: Roster, leader: str, io: Io) -> Iterator[str]:
     state = {"alive": "leader alive", "gone": "leader gone", "none": "no leader"}[leader]
     workspace = printable(roster.workspace or "workspace unknown")
     yield f"{clip_start(workspace, room - len(state) - 2)}; {state}"
-    yield ""
+
+
+def _money(team: Team) -> Iterator[str]:
+    costs = team.costs.table()
+    if costs.total.micros or costs.limit is not None:
+        limit = "" if costs.limit is None else f" of {shown_usd(costs.limit)}"
+        yield f"{shown_usd(costs.total.micros)}{limit} spent"
 
 
 def _progress(board: Board, io: Io) -> Iterator[str]:

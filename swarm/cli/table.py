@@ -44,13 +44,17 @@ _RUN_VERBS = (
             typed("teammates", "int", "N", "How many teammates to start."),
             text("permission_mode", "What teammates may do unasked; default the file's.", "MODE"),
             typed("timeout", "float", "SECONDS", "Stop when it takes longer than this."),
+            typed("budget", "usd", "USD", "What it may cost in US dollars; default the file's."),
             flag("headless", "Nobody is there to ask: what needs asking is denied."),
             flag("allow_dirty", "Start although the workspace has uncommitted changes."),
             flag("resume", "Take up the run of this team if there is one."),
             JSON,
         ),
-        not_built=("--budget", "--detach"),
-        detail="Exit code: 0 all completed, 5 something was denied, 6 some task failed, 124 out of time.",
+        not_built=("--detach",),
+        detail=(
+            "Exit code: 0 all completed, 5 something was denied, 6 some task failed, 7 the budget is spent, "
+            "124 out of time."
+        ),
     ),
     Verb(
         path=("resume",),
@@ -60,12 +64,13 @@ _RUN_VERBS = (
         options=(
             BACKEND,
             typed("timeout", "float", "SECONDS", "Stop when it takes longer than this."),
+            typed("budget", "usd", "USD", "What the team may cost in all, what is spent included."),
             flag("headless", "Nobody is there to ask: what needs asking is denied."),
             JSON,
         ),
         detail=(
             "Teammates that live go on, the others get their next life. What failed stays so: see "
-            "swarm task retry. Exit code as of swarm run."
+            "swarm task retry. Without --budget the budget stays as it was. Exit code as of swarm run."
         ),
     ),
     Verb(
@@ -328,6 +333,12 @@ _WATCH_VERBS = (
         options=(FOLLOW, JSON),
     ),
     Verb(
+        path=("cost",),
+        help="Show what the calls of the team have cost, by teammate and by task.",
+        handler="swarm.cli.cost:cost",
+        options=(JSON,),
+    ),
+    Verb(
         path=("doctor",),
         help="Check the installation and what is on disk; mend what can be mended.",
         handler="swarm.cli.doctor:doctor",
@@ -365,7 +376,7 @@ GROUPS = {
 }
 """First words that are followed by a verb, and what they are about."""
 
-_NOT_BUILT_WORDS = "permissions approve deny lead top cost"
+_NOT_BUILT_WORDS = "permissions approve deny lead top"
 NOT_BUILT = tuple((word,) for word in _NOT_BUILT_WORDS.split())
 """Verbs that are known, and refused by name."""
 

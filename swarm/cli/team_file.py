@@ -11,15 +11,22 @@ from swarm.teamfile.model import KNOWN_TOOLS
 from swarm.teamfile.reader import LoadedTeamFile, load_team_file
 
 
-def read_team_file(path: str, *, model: str | None = None, teammates: int | None = None) -> LoadedTeamFile:
-    """Return the checked file; `model` takes the place of every model, `teammates` of the one count.
+def read_team_file(
+    path: str, *, model: str | None = None, teammates: int | None = None, budget: float | None = None
+) -> LoadedTeamFile:
+    """Return the checked file; `model`, `teammates` and `budget` as in `load_team_file`.
 
     Raises:
         ConfigError: the first fault in file order; all of them are in its details.
 
     """
     return load_team_file(
-        path, model=model, teammates=teammates, check_rule=_check_rule, check_mode=check_mode
+        path,
+        model=model,
+        teammates=teammates,
+        budget=budget,
+        check_rule=_check_rule,
+        check_mode=check_mode,
     )
 
 

@@ -10,10 +10,12 @@ from swarm.errors import ConfigError
 if TYPE_CHECKING:
     from swarm.cli.grammar import Option, Positional, Verb
 
-_NUMBERS: dict[str, tuple[type[int | float], int, str]] = {
+_NUMBERS: dict[str, tuple[type[int | float], float, str]] = {
     "int": (int, 1, "a whole number, 1 or more"),
     "float": (float, 0, "a number of seconds, 0 or more"),
+    "usd": (float, 0.000001, "an amount in US dollars, such as 5 or 0.50"),
 }
+_NUMBER_LIMITS = {"usd": 10**9 + 1}
 _NUMBER_LIMIT = 10**12
 
 
@@ -83,7 +85,7 @@ def _number(label: str, option: Option, text: str) -> float:
         value = kind(text)
     except ValueError:
         value = kind(-1)
-    if least <= value < _NUMBER_LIMIT:  # also refuses nan and inf
+    if least <= value < _NUMBER_LIMITS.get(option.kind, _NUMBER_LIMIT):  # also refuses nan and inf
         return value
     raise ConfigError(
         f"{option.label} of {label} is {text!r}; give {wanted}",

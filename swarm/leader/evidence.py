@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from swarm.core.price import usage_of
 from swarm.storage.team import Team
 
 
@@ -20,13 +21,17 @@ def denied_requests(team: Team) -> tuple[Mapping[str, Any], ...]:
 
 
 def used_tokens(team: Team, run: str) -> tuple[int, int]:
-    """Return input and output tokens of all model calls of this run, from the transcripts."""
+    """Return input and output tokens of all model calls of this run, from the transcripts.
+
+    Input is all that the models have read, from their caches or not.
+    """
     read = written = 0
     for line in _transcript_lines(team):
         if line.get("type") == "assistant" and str(line.get("run_id", "")).startswith(f"{run}."):
-            usage = line.get("usage") or {}
-            read += int(usage.get("input_tokens", 0))
-            written += int(usage.get("output_tokens", 0))
+            usage = line.get("usage")
+            counted = usage_of(usage if isinstance(usage, dict) else {})
+            read += counted.prompt_tokens
+            written += counted.output_tokens
     return read, written
 
 

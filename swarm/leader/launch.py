@@ -8,13 +8,16 @@ from __future__ import annotations
 import os
 
 from swarm.core.identity import USER, check_name
+from swarm.core.price import parse_prices
 from swarm.errors import ConfigError, StateError
 from swarm.leader.occupied import refuse_busy_workspace, refuse_occupied
 from swarm.leader.options import RunOptions
+from swarm.pricing import no_price, price_of
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
 from swarm.storage.files import encode
 from swarm.storage.team import Team, create_team, delete_team
+from swarm.teamfile.budget import terms_of
 from swarm.teamfile.reader import LoadedTeamFile, dump_for_team, members, new_tasks
 from swarm.teamfile.schema import SCHEMA_FILE_NAME
 from swarm.workspace.git import GitWorkspace
@@ -42,6 +45,7 @@ def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> 
     try:
         if repository.is_repository():
             repository.keep_ref(name)
+        team.costs.set_terms(terms_of(loaded.team))
         _create_tasks(team, loaded)
     except BaseException:
         team.close()
@@ -54,6 +58,7 @@ def prepare_again(team: Team, loaded: LoadedTeamFile, options: RunOptions, setti
     """Check what has to hold where a run is taken up; its tasks and its first commit are as they were."""
     workspace = os.path.realpath(loaded.workspace)
     _check_size(loaded, options, settings)
+    _check_prices(team, loaded)
     refuse_busy_workspace(options.root, workspace, settings, besides=team.name)
     repository = GitWorkspace(workspace)
     if repository.is_repository():
@@ -75,6 +80,14 @@ def _check_size(loaded: LoadedTeamFile, options: RunOptions, settings: Settings)
             code="bad_value",
             details={"value": count, "limit": limit},
         )
+
+
+def _check_prices(team: Team, loaded: LoadedTeamFile) -> None:
+    """Refuse a budget where a teammate was started beside the file with a model that has no known price."""
+    prices = parse_prices(terms_of(loaded.team).get("prices", {}))
+    for member in team.roster.load().members if loaded.team.budget is not None else ():
+        if member.model and price_of(member.model, prices) is None:
+            raise no_price(member.model)
 
 
 def _check_clean(repository: GitWorkspace, workspace: str, loaded: LoadedTeamFile) -> None:

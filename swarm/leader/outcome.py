@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from swarm.core.costs import CostTable
+from swarm.core.fields import EMPTY
+from swarm.core.money import usd_of
 from swarm.core.task import Task, verified
 from swarm.values import Value
 
@@ -17,6 +20,30 @@ EXIT_OF_OUTCOME = {
     "interrupted": 130,
 }
 """Several can apply: then interrupted > timed_out > budget_spent > denied > tasks_failed."""
+
+
+class Spending(Value):
+    """What the calls of a team have cost so far, in micro-dollars.
+
+    `reserved` is what was set aside for calls whose end nobody saw, `unpriced` how many had no known price.
+    """
+
+    micros: int = 0
+    reserved: int = 0
+    limit: int | None = None
+    unpriced: int = 0
+    tasks: Mapping[str, int] = EMPTY
+
+
+def spending_of(table: CostTable) -> Spending:
+    tasks = {task: tally.micros for task, tally in table.tasks.items() if task is not None}
+    return Spending(
+        micros=table.total.micros,
+        reserved=table.reserved,
+        limit=table.limit,
+        unpriced=table.total.unpriced,
+        tasks=tasks,
+    )
 
 
 class RunResult(Value):
@@ -32,6 +59,7 @@ class RunResult(Value):
     input_tokens: int
     output_tokens: int
     report: str
+    spending: Spending = Spending()
 
     @property
     def exit_code(self) -> int:
@@ -40,7 +68,12 @@ class RunResult(Value):
 
 
 def decide_outcome(
-    tasks: Iterable[Task], denied: Iterable[Mapping[str, Any]], *, interrupted: bool, timed_out: bool
+    tasks: Iterable[Task],
+    denied: Iterable[Mapping[str, Any]],
+    *,
+    interrupted: bool,
+    timed_out: bool,
+    budget_spent: bool = False,
 ) -> str:
     """Return the outcome. A denial only counts when the task it was for did not get done all the same."""
     if interrupted:
@@ -50,6 +83,8 @@ def decide_outcome(
         return "completed"
     if timed_out:
         return "timed_out"
+    if budget_spent:
+        return "budget_spent"
     if any(str(request.get("task")) in unfinished for request in denied):
         return "denied"
     return "tasks_failed"
@@ -64,16 +99,16 @@ def render_result(result: RunResult) -> dict[str, Any]:
         "exit_code": result.exit_code,
         "elapsed_seconds": round(result.elapsed_seconds, 1),
         "backend": result.backend,
-        "tasks": [_render_task(task) for task in result.tasks],
+        "tasks": [_render_task(task, result.spending) for task in result.tasks],
         "denied": [dict(request) for request in result.denied],
         "input_tokens": result.input_tokens,
         "output_tokens": result.output_tokens,
-        "usd": 0.0,
+        "usd": usd_of(result.spending.micros),
         "report": result.report,
     }
 
 
-def _render_task(task: Task) -> dict[str, Any]:
+def _render_task(task: Task, spending: Spending) -> dict[str, Any]:
     shown: dict[str, Any] = {"id": task.id}
     if task.key is not None:
         shown["key"] = task.key
@@ -88,4 +123,4 @@ def _render_task(task: Task) -> dict[str, Any]:
         shown["verified"] = verified(task)
     if task.reason is not None and task.status != "completed":
         shown["reason"] = task.reason
-    return shown | {"attempts": task.attempts, "usd": 0.0}
+    return shown | {"attempts": task.attempts, "usd": usd_of(spending.tasks.get(task.id, 0))}

@@ -25,8 +25,9 @@ def can_progress(table: TaskTable, alive: Iterable[Member]) -> bool:
     return any(table.lowest_claimable(member.name, member.role) is not None for member in alive)
 
 
-def why_stuck(table: TaskTable) -> dict[str, str]:
+def why_stuck(table: TaskTable, *, budget_spent: bool = False) -> dict[str, str]:
     """Return, for each task that is left, one sentence that says what it waits for."""
+    nobody = "the budget is spent" if budget_spent else "no teammate that may take it is left"
     reasons: dict[str, str] = {}
     for task in table.tasks():
         if task.status != "pending":
@@ -36,5 +37,5 @@ def why_stuck(table: TaskTable) -> dict[str, str]:
             waits = ", ".join(f"task {b} ({table.get(b).status})" for b in blockers)
             reasons[task.id] = f"not started: waits for {waits}"
         else:
-            reasons[task.id] = "not started: no teammate that may take it is left"
+            reasons[task.id] = f"not started: {nobody}"
     return reasons

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from swarm.core.money import shown_usd
 from swarm.core.task import Task, verified
 from swarm.leader.denied import describe_denied
-from swarm.leader.outcome import RunResult
+from swarm.leader.outcome import RunResult, Spending
 from swarm.storage.files import encode, write_bytes
 from swarm.storage.team import Team
 from swarm.workspace.git import GitWorkspace
@@ -54,13 +55,26 @@ def render_report(
         f"- workspace: `{workspace}`",
         f"- run `{result.run}`, backend {result.backend}, {result.elapsed_seconds:.1f} s",
         f"- tokens: {result.input_tokens} in, {result.output_tokens} out",
+        f"- cost: {describe_spending(result.spending)}",
         "",
         *_table(result.tasks),
     ]
     for task in result.tasks:
-        lines += ["", *_section(task, diffstats.get(task.id, ""))]
+        lines += ["", *_section(task, diffstats.get(task.id, ""), result.spending)]
     lines += [*_denied(result.denied), *_loose(loose)]
     return "\n".join(lines) + "\n"
+
+
+def describe_spending(spending: Spending) -> str:
+    """Return what was spent, of how much, and what may come to it."""
+    text = shown_usd(spending.micros)
+    if spending.limit is not None:
+        text += f" of {shown_usd(spending.limit)}"
+    if spending.reserved:
+        text += f"; up to {shown_usd(spending.reserved)} more for calls whose end nobody saw"
+    if spending.unpriced:
+        text += f"; without {spending.unpriced} calls of models whose price is not known"
+    return text
 
 
 def _table(tasks: tuple[Task, ...]) -> Iterator[str]:
@@ -82,7 +96,7 @@ def _checked(task: Task) -> str:
     return "verified" if verified(task) else "**unverified**"
 
 
-def _section(task: Task, diffstat: str) -> Iterator[str]:
+def _section(task: Task, diffstat: str, spending: Spending) -> Iterator[str]:
     yield f"## {task.id} · {_cell(task.subject)}"
     yield ""
     if task.result is not None:
@@ -97,6 +111,9 @@ def _section(task: Task, diffstat: str) -> Iterator[str]:
     if task.attempts or task.crashes:
         yield ""
         yield f"Attempts that failed: {task.attempts}; deaths of its worker: {task.crashes}."
+    if spending.tasks.get(task.id):
+        yield ""
+        yield f"Cost: {shown_usd(spending.tasks[task.id])}."
     if diffstat:
         yield ""
         yield from ("```", *diffstat.rstrip("\n").split("\n"), "```")

@@ -21,7 +21,7 @@ from swarm.errors import BackendError
 from swarm.leader.earlier import Earlier
 from swarm.leader.evidence import denied_requests, used_tokens
 from swarm.leader.options import RunOptions
-from swarm.leader.outcome import RunResult, decide_outcome
+from swarm.leader.outcome import RunResult, decide_outcome, spending_of
 from swarm.leader.progress import all_finished, can_progress, why_stuck
 from swarm.leader.records import leader_record
 from swarm.leader.report import write_report
@@ -68,6 +68,7 @@ class Run:
         self._started = time.monotonic()
         self._interrupts = 0
         self._timed_out = False
+        self._budget_spent = False
         self._next_sweep = 0.0
         self._mark: object = None
         self._next_heartbeat = 0.0
@@ -140,8 +141,7 @@ class Run:
             self._read_mail()
             await self._teammates.look_after()
             watcher.look()
-            table = store.table()
-            if all_finished(table) or not self._goes_on(table):
+            if self._is_over():
                 return
             limit = self._options.timeout_seconds
             if limit is not None and time.monotonic() - self._started > limit:
@@ -149,8 +149,18 @@ class Run:
                 return
             await asyncio.sleep(_TICK_SECONDS)
 
-    def _goes_on(self, table: TaskTable) -> bool:
-        alive = self._teammates.alive()
+    def _is_over(self) -> bool:
+        """Tell whether nothing will happen any more; who has no money for its next call does nothing."""
+        table, costs = self.team.tasks(LEADER).table(), self.team.costs.table()
+        if all_finished(table) or not self._goes_on(table, frozenset()):
+            return True
+        records = {record.name: record for record in self.team.agents.list_agents()} if costs.limit else {}
+        short = frozenset(name for name, record in records.items() if costs.is_short(record.run_id))
+        self._budget_spent = not self._goes_on(table, short)
+        return self._budget_spent
+
+    def _goes_on(self, table: TaskTable, without: frozenset[str]) -> bool:
+        alive = [member for member in self._teammates.alive() if member.name not in without]
         return can_progress(table, alive) or can_progress(table, [*alive, *self._teammates.coming()])
 
     async def _sweep(self) -> None:
@@ -175,7 +185,7 @@ class Run:
 
     def _finish(self) -> RunResult:
         store = self.team.tasks(LEADER)
-        stuck = why_stuck(store.table())
+        stuck = why_stuck(store.table(), budget_spent=self._budget_spent)
         tasks = tuple(task.replace(reason=task.reason or stuck.get(task.id)) for task in store.list_tasks())
         denied = denied_requests(self.team)
         read, written = used_tokens(self.team, self.run)
@@ -183,7 +193,11 @@ class Run:
             team=self.team.name,
             run=self.run,
             outcome=decide_outcome(
-                tasks, denied, interrupted=self._interrupts > 0, timed_out=self._timed_out
+                tasks,
+                denied,
+                interrupted=self._interrupts > 0,
+                timed_out=self._timed_out,
+                budget_spent=self._budget_spent,
             ),
             elapsed_seconds=time.monotonic() - self._started,
             backend=self._backend.name,
@@ -192,6 +206,7 @@ class Run:
             input_tokens=read,
             output_tokens=written,
             report=self.team.layout.report,
+            spending=spending_of(self.team.costs.table()),
         )
         write_report(self.team, result)
         self.team.events.emit(

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
+from swarm.core.costs import parse_entry_line
 from swarm.core.event import parse_event_line
 from swarm.core.jsontext import parse_object
 from swarm.core.message import parse_message
@@ -41,7 +42,7 @@ def examine_mail(team: Team, held: Held) -> Iterator[Finding]:
 def examine_lines(team: Team, held: Held) -> Iterator[Finding]:
     """Find torn tails and damaged lines of events, costs and transcripts."""
     yield from _lines(team, team.layout.events, "events", parse_event_line, held)
-    yield from _lines(team, team.layout.costs, "costs", parse_object, held)
+    yield from _lines(team, team.layout.costs, "costs", parse_entry_line, held)
     for entry in sorted(syscalls.list_folder(team.layout.transcripts_dir)):
         name, dot, kind = entry.rpartition(".")
         if dot and kind == "jsonl" and not _may_be_writing(team, name):

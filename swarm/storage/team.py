@@ -14,6 +14,7 @@ from swarm.storage.roster import RosterStore, find_roster_of
 
 if TYPE_CHECKING:
     from swarm.storage.agents import AgentStore
+    from swarm.storage.costs import Costs
     from swarm.storage.events import EventLog
     from swarm.storage.inbox import Inbox
     from swarm.storage.permissions import PermissionStore
@@ -52,6 +53,12 @@ class Team:
         from swarm.storage.events import EventLog
 
         return EventLog(self.layout, self.settings, self.clock)
+
+    @cached_property
+    def costs(self) -> Costs:
+        from swarm.storage.costs import Costs
+
+        return Costs(self.layout, self.settings, self.clock)
 
     @cached_property
     def permissions(self) -> PermissionStore:

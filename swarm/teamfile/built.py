@@ -12,8 +12,6 @@ def find_unbuilt(team: TeamFile) -> Iterator[Problem]:
     """Everything in this file that is not built."""
     if team.isolation == "worktree":
         yield _not_built("worktrees are not built yet; set isolation: shared", ("isolation",), "worktree")
-    if team.budget is not None:
-        yield _not_built("budgets are not built yet; leave budget out", ("budget",), "budget")
     for position, teammate in enumerate(team.teammates):
         if teammate.agent is not None:
             message = f"agent types are not built yet ({teammate.agent}); leave agent out"

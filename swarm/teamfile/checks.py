@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from swarm.core.identity import check_name
 from swarm.errors import ConfigError
+from swarm.teamfile.budget import find_unpriced
 from swarm.teamfile.built import find_unbuilt
 from swarm.teamfile.members import member_names
 from swarm.teamfile.model import KNOWN_TOOLS, TeamFile
@@ -37,6 +38,7 @@ def check_team(team: TeamFile, workspace: str, rules: Rules) -> Iterator[Problem
     yield from _check_permissions(team, rules)
     yield from _check_teammates(team, rules)
     yield from find_unbuilt(team)
+    yield from find_unpriced(team)
     yield from check_tasks(team, rules.known_tools)
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchem
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from swarm.core.money import USD_MAX
 from swarm.settings import DEFAULT_MODEL
 from swarm.values import Value
 
@@ -133,7 +134,23 @@ class Permissions(_Part):
 class Budget(_Part):
     """What the run may cost."""
 
-    usd: float = Field(gt=0, description="US dollars.")
+    usd: float = Field(gt=0, le=USD_MAX, description="US dollars.")
+
+
+class ModelPrice(_Part):
+    """What a model costs, in US dollars for a million tokens."""
+
+    input: float = Field(ge=0, le=USD_MAX, description="A million tokens of prompt.")
+    output: float = Field(ge=0, le=USD_MAX, description="A million tokens of answer.")
+    cache_write_5m: float | None = Field(
+        None, ge=0, le=USD_MAX, description="Writing to the cache for 5 minutes; 1.25 times the input."
+    )
+    cache_write_1h: float | None = Field(
+        None, ge=0, le=USD_MAX, description="Writing to the cache for an hour; twice the input."
+    )
+    cache_read: float | None = Field(
+        None, ge=0, le=USD_MAX, description="Reading from the cache; as much as the input."
+    )
 
 
 class TeamFile(_Part):
@@ -145,6 +162,7 @@ class TeamFile(_Part):
     isolation: Literal["shared", "worktree"] = Field("shared", description="shared: all work in one folder.")
     model: str = Field(DEFAULT_MODEL, description="Default model; `scripted` plays the tasks' scripts.")
     permissions: Permissions = Field(default_factory=Permissions, description="What needs no question.")
-    budget: Budget | None = Field(None, description="Limit of what the run may cost (not built yet).")
+    budget: Budget | None = Field(None, description="Limit of what the run may cost.")
+    prices: dict[str, ModelPrice] = Field({}, description="Prices of models that swarm does not know.")
     teammates: Items[TeammateSpec] = Field((), description="Who works.")
     tasks: Items[TaskSpec] = Field(description="The task graph; at least one task.")

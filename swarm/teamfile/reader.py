@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from swarm.core.task import NewTask, Requires
 from swarm.errors import ConfigError
+from swarm.teamfile.budget import with_budget
 from swarm.teamfile.checks import Check, Rules, check_team
 from swarm.teamfile.documents import PARSERS, Document
 from swarm.teamfile.members import MemberSpec, members, roles, with_count
@@ -56,13 +57,15 @@ def load_team_file(
     *,
     model: str | None = None,
     teammates: int | None = None,
+    budget: float | None = None,
     require_teammates: bool = True,
     known_tools: frozenset[str] = KNOWN_TOOLS,
     check_rule: Check | None = None,
     check_mode: Check | None = None,
 ) -> LoadedTeamFile:
-    """Read and check this file. `model` takes the place of every model in it, `teammates` of the one count.
+    """Read and check this file.
 
+    `model` takes the place of every model in it, `teammates` of the one count, `budget` of its US dollars.
     `check_rule` and `check_mode` are given each permission rule and mode, and refuse by a ConfigError.
     """
     rules = Rules(
@@ -71,7 +74,7 @@ def load_team_file(
         check_mode=check_mode,
         require_teammates=require_teammates,
     )
-    return parse_team_file(_read_text(path), path, rules, model=model, teammates=teammates)
+    return parse_team_file(_read_text(path), path, rules, model=model, teammates=teammates, budget=budget)
 
 
 def parse_team_file(
@@ -81,10 +84,12 @@ def parse_team_file(
     *,
     model: str | None = None,
     teammates: int | None = None,
+    budget: float | None = None,
 ) -> LoadedTeamFile:
     """Check this text as the content of `path`, which tells the format and where relative paths start."""
     document = _parser_of(path)(text)
-    team = with_count(_with_model(_shaped(path, document), model), teammates)
+    shaped = with_budget(_shaped(path, document), budget)
+    team = with_count(_with_model(shaped, model), teammates)
     workspace = _workspace_of(path, team)
     problems = (*document.problems, *check_team(team, workspace, rules or Rules()))
     if problems:

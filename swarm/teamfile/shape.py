@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from swarm.teamfile.documents import kind_of
-from swarm.teamfile.model import Budget, Permissions, ScriptTurn, TaskSpec, TeamFile, TeammateSpec
+from swarm.teamfile.model import Budget, ModelPrice, Permissions, ScriptTurn, TaskSpec, TeamFile, TeammateSpec
 from swarm.teamfile.problems import Path, Problem, closest
 
 _PARTS: dict[str, type[BaseModel]] = {
@@ -83,7 +83,14 @@ def _meant(found: ErrorDetails) -> str | None:
 
 def _fields_around(path: Path) -> tuple[str, ...]:
     names = [part for part in path[:-1] if isinstance(part, str)]
-    return tuple(_PARTS[names[-1] if names else ""].model_fields)
+    return tuple(_part_of(names).model_fields)
+
+
+def _part_of(names: list[str]) -> type[BaseModel]:
+    """Return what stands below these keys; below `prices` the next one is any model."""
+    if len(names) > 1 and names[0] == "prices":
+        return ModelPrice
+    return _PARTS[names[-1] if names else ""]
 
 
 def _expected_text(found: ErrorDetails) -> str:
@@ -101,7 +108,9 @@ def _expected_list(found: ErrorDetails) -> str:
 
 def _expected_mapping(found: ErrorDetails) -> str:
     names = [part for part in _path(found) if isinstance(part, str)]
-    keys = ", ".join(list(_PARTS[names[-1] if names else ""].model_fields)[:4])
+    if names == ["prices"]:
+        return f"expected a mapping of models to prices, got {kind_of(found['input'])}"
+    keys = ", ".join(list(_part_of(names).model_fields)[:4])
     return f"expected a mapping with keys such as {keys}, got {kind_of(found['input'])}"
 
 
@@ -116,12 +125,12 @@ def _shown(value: Any) -> str:
 
 def _too_small(found: ErrorDetails) -> str:
     limit = found["ctx"]
-    least = f"at least {limit['ge']}" if "ge" in limit else f"more than {limit['gt']:g}"
+    least = f"at least {limit['ge']:g}" if "ge" in limit else f"more than {limit['gt']:g}"
     return f"must be {least}, got {_shown(found['input'])}"
 
 
 def _too_large(found: ErrorDetails) -> str:
-    return f"must be at most {found['ctx']['le']}, got {_shown(found['input'])}"
+    return f"must be at most {found['ctx']['le']:.0f}, got {_shown(found['input'])}"
 
 
 def _one_of(found: ErrorDetails) -> str:
@@ -144,6 +153,7 @@ def _call_input(found: ErrorDetails) -> str:
 _TOLD: dict[str, Callable[[ErrorDetails], str]] = {
     "call_input": _call_input,
     "call_shape": _call_shape,
+    "dict_type": _expected_mapping,
     "extra_forbidden": _unknown,
     "float_type": _expected_number,
     "greater_than": _too_small,

@@ -120,7 +120,6 @@ def test_a_fresh_team_file_in_the_repository_runs(shell: Shell) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("--budget", "5"),
         ("--detach",),
         ("--permission-mode", "plan"),
         ("--permission-mode", "dontAsk"),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from swarm.core.agent import STATES, parse_agent, render_agent
+from swarm.core.costs import Cost, parse_entry, render_entry
 from swarm.core.event import EVENT_KINDS, parse_event, parse_event_line, render_event, render_event_line
 from swarm.core.fold import Fold, changes_of
 from swarm.core.journal import parse_line, render_line
@@ -32,10 +33,12 @@ from swarm.core.permission import (
     render_resolution,
     request_digest,
 )
+from swarm.core.price import cost_of
 from swarm.core.roster import parse_roster, render_roster
 from swarm.core.table import TaskTable
 from swarm.core.task import STATUSES, parse_task, render_task
 from swarm.core.transcript import Position, assistant_line, fold_messages, result_line, start_line, user_line
+from swarm.pricing import known_prices
 from tests.support.documented import blocks, example, objects, page_text
 
 PAGE = "formats.md"
@@ -197,6 +200,24 @@ def test_the_documented_digest_is_the_digest_of_its_call() -> None:
     assert request["digest"] == example(PAGE, "record: resolution")["digest"]
 
 
+COST_LINES = objects(blocks(PAGE)["record: costs"])
+
+
+@pytest.mark.parametrize("line", COST_LINES)
+def test_cost_lines_render_as_they_were_parsed(line: dict[str, Any]) -> None:
+    assert json.dumps(render_entry(parse_entry(line))) == json.dumps(line)
+    for place in objects_in(line):
+        changed = with_unknown(line, place) if place[-1:] != ("prices",) else line
+        assert render_entry(parse_entry(changed)) == changed
+
+
+def test_the_documented_cost_is_that_of_its_tokens() -> None:
+    costs = parse_entry(COST_LINES[2])
+    assert isinstance(costs, Cost)
+
+    assert costs.micros == cost_of(costs.usage, known_prices()[costs.model])
+
+
 def section(title: str) -> str:
     return page_text(PAGE).partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
@@ -215,7 +236,7 @@ def test_the_page_names_every_kind_and_status() -> None:
 
 
 def test_every_json_block_of_the_page_is_checked() -> None:
-    checked = {*ROUND_TRIPS, "record: journal", "record: control", "record: transcript"}
+    checked = {*ROUND_TRIPS, "record: journal", "record: control", "record: transcript", "record: costs"}
 
     assert set(blocks(PAGE)) == checked
     assert page_text(PAGE).count("```json") == len(checked)

@@ -9,14 +9,15 @@ from contextlib import aclosing
 
 from swarm.errors import ModelError
 from swarm.settings import Settings
-from worker.messages import Message
+from worker.messages import Message, repair_pairing, without_thoughts
 from worker.model.assembly import Assembly, BrokenAnswerError
 from worker.model.backoff import Backoff
 from worker.model.connection import Connection
+from worker.model.estimate import InputEstimate
 from worker.model.failures import BAD_REQUEST, BROKEN_OFF, OVERLOADED, STALLED, failure, kind_of
 from worker.model.meter import Meter
 from worker.model.port import ModelEvent, ModelRequest, Retrying
-from worker.model.request import CHARS_PER_TOKEN, estimated_tokens, request_body, without_thoughts
+from worker.model.request import request_body
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +34,8 @@ class LiveModel:
         self._meter = meter
         self._fallback = fallback
         self._overloads = 0
-        self._thinks_back = True
+        self._estimate = InputEstimate()
+        self._forgotten = 0
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Yield what arrives. After a failure that may pass it waits and asks again, as `Retrying` says."""
@@ -45,7 +47,7 @@ class LiveModel:
                     async for event in events:
                         yield event
             except ModelError as error:
-                retrying, backoff = self._after(error, backoff)
+                retrying, backoff = self._after(error, request, backoff)
                 yield retrying
                 await asyncio.sleep(retrying.wait_seconds)
             else:
@@ -61,16 +63,16 @@ class LiveModel:
         """Return True: a model can always be told more."""
         return True
 
-    def _after(self, error: ModelError, backoff: Backoff) -> tuple[Retrying, Backoff]:
+    def _after(self, error: ModelError, request: ModelRequest, backoff: Backoff) -> tuple[Retrying, Backoff]:
         """Return what to do after a failed try; raises the failure when nothing is left to do."""
         self._overloads = self._overloads + 1 if kind_of(error) == OVERLOADED else 0
         if self._fallback is not None and self._overloads >= self._settings.model_overloads_max:
+            self._forget_thoughts(request)  # they are signed for the model that had them
             why = f"{error}; {self._fallback} is asked in place of {self.name}"
             logger.warning("fallback model taken", extra={"swarm_model": self._fallback})
             self.name, self._fallback, self._overloads = self._fallback, None, 0
             return Retrying(why=why, tried=backoff.tried + 1, wait_seconds=0.0), Backoff(self._settings)
-        if self._thinks_back and kind_of(error) == BAD_REQUEST and _is_about_thoughts(error):
-            self._thinks_back = False
+        if kind_of(error) == BAD_REQUEST and _is_about_thoughts(error) and self._forget_thoughts(request):
             return Retrying(why=f"{error}; asked again without them", tried=1, wait_seconds=0.0), backoff
         wait = backoff.wait_after(error)
         if wait is not None:
@@ -82,8 +84,7 @@ class LiveModel:
     async def _attempt(self, request: ModelRequest, assembly: Assembly) -> AsyncGenerator[ModelEvent, None]:
         """Send the request once. Whatever becomes of it, what it may have cost is booked."""
         asked = self._as_asked(request)
-        estimate = estimated_tokens(asked)
-        self._meter.open(self.name, estimate, asked.max_tokens)
+        await self._meter.open(self.name, self._estimate.most_tokens(asked), asked.max_tokens)
         served = True
         try:
             async with aclosing(self._connection.events(request_body(asked))) as events:
@@ -100,26 +101,35 @@ class LiveModel:
             served = assembly.has_begun or kind_of(error) in (BROKEN_OFF, STALLED)
             raise
         finally:
-            self._meter.settle(self.name, _booked(assembly, estimate) if served else {})
+            self._book(asked, assembly, served=served)
+
+    def _book(self, asked: ModelRequest, assembly: Assembly, *, served: bool) -> None:
+        """Write down what an answer cost; of one that broke off also what it may have been longer.
+
+        One that broke off before its first word is left open: it counts as what was set aside for it.
+        """
+        if not served:
+            self._meter.settle(self.name, {})
+        elif assembly.has_begun:
+            usage = assembly.usage
+            unsaid = 0 if assembly.is_complete else asked.max_tokens - usage["output_tokens"]
+            self._meter.settle(self.name, usage, max(0, unsaid))
+            self._estimate.learn(asked, usage)
+
+    def _forget_thoughts(self, request: ModelRequest) -> bool:
+        """Send the thoughts in these messages no more; tell whether that changes anything."""
+        before, self._forgotten = self._forgotten, len(request.messages)
+        return self._forgotten > before
 
     def _as_asked(self, request: ModelRequest) -> ModelRequest:
-        """Return the request for the model that is asked; thoughts of another one it would refuse."""
-        if request.model == self.name and self._thinks_back:
-            return request
-        return request.replace(model=self.name, messages=without_thoughts(request.messages))
+        """Return the request for the model that is asked, without the thoughts that it would refuse."""
+        if len(request.messages) < self._forgotten:  # another conversation has begun
+            self._forgotten = 0
+        early, late = request.messages[: self._forgotten], request.messages[self._forgotten :]
+        messages = repair_pairing([*without_thoughts(early), *late]) if early else request.messages
+        return request.replace(model=self.name, messages=messages)
 
 
 def _is_about_thoughts(error: ModelError) -> bool:
     """Whether earlier thoughts were refused: signed for another model, for instance before a restart."""
     return "thinking" in str(error) or "signature" in str(error)
-
-
-def _booked(assembly: Assembly, estimate: int) -> dict[str, int]:
-    """Return what an answer cost; of one that broke off at least what it may have cost."""
-    if assembly.is_complete:
-        return assembly.usage
-    if not assembly.has_begun:
-        return {"input_tokens": estimate}
-    counted = assembly.usage
-    came = -(-assembly.received_chars // CHARS_PER_TOKEN)
-    return counted | {"output_tokens": max(counted["output_tokens"], came)}

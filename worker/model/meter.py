@@ -7,22 +7,22 @@ from typing import Protocol
 
 
 class Meter(Protocol):
-    """Keeps account of what requests cost. Each `open` is followed by one `settle`."""
+    """Keeps account of what requests cost. An `open` without a `settle` stays reserved."""
 
-    def open(self, model: str, input_tokens: int, max_tokens: int) -> None:
+    async def open(self, model: str, input_tokens: int, max_tokens: int) -> None:
         """Reserve what this request costs at most; a ModelError when there is not that much left."""
         ...
 
-    def settle(self, model: str, usage: Mapping[str, int]) -> None:
-        """Book what it came to; nothing for one that was not served."""
+    def settle(self, model: str, usage: Mapping[str, int], unsaid_tokens: int = 0) -> None:
+        """Book what it came to, nothing for one that was not served; it may have been longer than it said."""
         ...
 
 
 class Unmetered:
     """Keeps no account."""
 
-    def open(self, model: str, input_tokens: int, max_tokens: int) -> None:
+    async def open(self, model: str, input_tokens: int, max_tokens: int) -> None:
         """Let the request pass."""
 
-    def settle(self, model: str, usage: Mapping[str, int]) -> None:
+    def settle(self, model: str, usage: Mapping[str, int], unsaid_tokens: int = 0) -> None:
         """Book nothing."""

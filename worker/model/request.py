@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from worker.messages import Block, Message, blocks_of
+from worker.messages import THOUGHTS, Block, Message, blocks_of
 from worker.model.port import ModelRequest
 
 MARK: dict[str, Any] = {"type": "ephemeral"}
@@ -19,9 +19,6 @@ MARKS_MAX = 4
 
 _REACH = 15
 """A mark finds what was kept at most 20 blocks before it; from this many new ones on, one more is set."""
-
-CHARS_PER_TOKEN = 2
-_THOUGHTS = ("thinking", "redacted_thinking")
 
 
 def request_body(request: ModelRequest, *, caching: bool = True) -> dict[str, Any]:
@@ -59,27 +56,13 @@ def _mark_messages(messages: list[Message], left: int) -> None:
 
 def _mark_last_block(messages: list[Message], at: int) -> None:
     content: Sequence[Block] = messages[at]["content"]
-    places = [place for place, block in enumerate(content) if block.get("type") not in _THOUGHTS]
+    places = [place for place, block in enumerate(content) if block.get("type") not in THOUGHTS]
     if places:
         marked = {**content[places[-1]], "cache_control": MARK}
         messages[at]["content"] = [*content[: places[-1]], marked, *content[places[-1] + 1 :]]
 
 
-def without_thoughts(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages without the thoughts in them: they are signed for the model that had them."""
-    stripped = []
-    for message in messages:
-        kept = [block for block in blocks_of(message) if block.get("type") not in _THOUGHTS]
-        if kept:
-            stripped.append({**message, "content": kept})
-    return stripped
-
-
-def estimated_tokens(request: ModelRequest) -> int:
-    """Return at least what the input of a request comes to, in tokens, without asking anybody.
-
-    A token is taken to be two characters, which is what dense JSON and code come to; more is seldom.
-    """
+def sent_bytes(request: ModelRequest) -> int:
+    """Return how long the input of a request is, as UTF-8. No token is shorter than a byte."""
     parts: list[Any] = [request.tools, list(request.system), request.messages]
-    chars = sum(len(json.dumps(part, ensure_ascii=False)) for part in parts)
-    return -(-chars // CHARS_PER_TOKEN)
+    return sum(len(json.dumps(part, ensure_ascii=False).encode()) for part in parts)

@@ -86,9 +86,8 @@ def test_a_verb_that_is_not_built_yet_is_refused_by_name(swarm: Swarm, path: tup
 @pytest.mark.parametrize(
     "words",
     [
-        ["run", "x.yaml", "--budget", "5"],
-        ["run", "x.yaml", "--budget=5"],
         ["run", "x.yaml", "--detach"],
+        ["run", "x.yaml", "--detach=5"],
         ["plan", "x.yaml", "--format", "svg"],
         ["task", "graph", "--format", "svg"],
     ],

@@ -20,10 +20,10 @@ PROMISED = {
     ("validate",): "--json",
     ("plan",): "--format --json",
     ("run",): (
-        "--name --backend --model --teammates --permission-mode --timeout --headless --json --allow-dirty "
-        "--resume"
+        "--name --backend --model --teammates --permission-mode --timeout --budget --headless --json "
+        "--allow-dirty --resume"
     ),
-    ("resume",): "--backend --timeout --headless --json",
+    ("resume",): "--backend --timeout --budget --headless --json",
     ("demo",): "--backend --json",
     ("team", "create"): "--description --workspace --json",
     ("team", "list"): "--json",
@@ -58,6 +58,7 @@ PROMISED = {
     ("status",): "--json",
     ("logs",): "--follow",
     ("events",): "--follow --json",
+    ("cost",): "--json",
     ("doctor",): "--fix --json",
     ("completion",): "",
 }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from swarm.core.task import Task, TaskResult
-from swarm.leader.outcome import EXIT_OF_OUTCOME, RunResult, decide_outcome, render_result
+from swarm.leader.outcome import EXIT_OF_OUTCOME, RunResult, Spending, decide_outcome, render_result
 
 
 def a_task(number: str, status: str, **more: Any) -> Task:
@@ -39,6 +39,38 @@ def test_the_worst_that_applies_is_the_outcome(
 ) -> None:
     """130 > 124 > 7 > 5 > 6; a denial counts only where the task did not get done."""
     assert decide_outcome(tasks, denied, interrupted=interrupted, timed_out=timed_out) == outcome
+
+
+@pytest.mark.parametrize(
+    ("tasks", "more", "outcome"),
+    [
+        ([DONE, LEFT], {}, "budget_spent"),
+        ([DONE, FAILED, LEFT], {"denied": [DENIED_2]}, "budget_spent"),
+        ([DONE, LEFT], {"timed_out": True}, "timed_out"),
+        ([DONE, LEFT], {"interrupted": True}, "interrupted"),
+        ([DONE], {}, "completed"),
+    ],
+)
+def test_a_spent_budget_comes_after_the_time_and_before_denials(
+    tasks: list[Task], more: dict[str, Any], outcome: str
+) -> None:
+    facts: dict[str, Any] = {"denied": [], "interrupted": False, "timed_out": False, "budget_spent": True}
+
+    assert decide_outcome(tasks, **facts | more) == outcome
+
+
+def test_what_calls_have_cost_is_told_in_all_and_by_task() -> None:
+    """A task that no call was for has cost nothing."""
+    spending = Spending(micros=1_250_000, tasks={"1": 250_000}, limit=5_000_000)
+    shown = render_result(
+        RunResult(
+            team="t", run="abcdefgh", outcome="tasks_failed", elapsed_seconds=1.0, backend="in-process",
+            tasks=(DONE, LEFT), denied=(), input_tokens=0, output_tokens=0, report="/r", spending=spending,
+        )
+    )  # fmt: skip
+
+    assert shown["usd"] == 1.25
+    assert [task["usd"] for task in shown["tasks"]] == [0.25, 0.0]
 
 
 def test_exit_codes_are_those_of_the_contract() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from swarm.core.task import Task, TaskResult
-from swarm.leader.outcome import RunResult
+from swarm.leader.outcome import RunResult, Spending
 from swarm.leader.report import render_report
 
 
@@ -40,6 +42,28 @@ def test_a_task_without_checks_is_called_unverified() -> None:
 
     assert "| 1 | A | completed |  | verified |  |" in text
     assert "| 2 | B | completed |  | **unverified** |  |" in text
+
+
+@pytest.mark.parametrize(
+    ("spending", "told"),
+    [
+        (Spending(), "- cost: $0.00\n"),
+        (Spending(micros=1_250_000, tasks={"1": 250_000}), "- cost: $1.25\n"),
+        (Spending(micros=1_250_000, limit=5_000_000), "- cost: $1.25 of $5.00\n"),
+        (
+            Spending(micros=10_000, reserved=35_000, limit=5_000_000),
+            "- cost: $0.01 of $5.00; up to $0.04 more for calls whose end nobody saw\n",
+        ),
+        (Spending(unpriced=3), "- cost: $0.00; without 3 calls of models whose price is not known\n"),
+    ],
+)
+def test_the_cost_is_told_with_what_is_not_known_of_it(spending: Spending, told: str) -> None:
+    task = Task(id="1", subject="A", description="", status="completed", result=TaskResult(summary="S1"))
+
+    text = render_report(a_result(task).replace(spending=spending), "", "/w", {}, ())
+
+    assert told in text
+    assert ("\nCost: $0.25.\n" in text) == bool(spending.tasks)
 
 
 def test_summaries_reasons_diffstats_denials_and_loose_files_are_told() -> None:

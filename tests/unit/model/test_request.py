@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from worker.messages import Message, assistant_message, tool_result, tool_use, user_message
+from worker.messages import Message, assistant_message, tool_result, tool_use, user_message, without_thoughts
 from worker.model.port import ModelRequest
-from worker.model.request import estimated_tokens, request_body, without_thoughts
+from worker.model.request import request_body, sent_bytes
 
 TOOLS = [{"name": "Read", "description": "reads", "input_schema": {"type": "object"}}]
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
@@ -121,7 +121,7 @@ def test_thoughts_can_be_taken_out() -> None:
     assert without_thoughts(messages) == [user_message("go"), assistant_message("text")]
 
 
-def test_the_estimate_is_above_what_dense_text_comes_to() -> None:
-    request = a_request(user_message("x" * 10_000))
+def test_its_length_counts_every_byte() -> None:
+    request = a_request(user_message("😀" * 1_000))
 
-    assert estimated_tokens(request) >= 5_000
+    assert sent_bytes(request) > 4_000

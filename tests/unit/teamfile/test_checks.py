@@ -301,7 +301,6 @@ def test_mode_of_one_teammate_is_checked_too(refused, changed) -> None:
     ("old", "new", "key", "told"),
     [
         ("model: scripted", "model: scripted\nisolation: worktree", "isolation", "set isolation: shared"),
-        ("model: scripted", "model: scripted\nbudget: {usd: 5}", "budget", "leave budget out"),
         (
             "{name: scout}",
             "{name: scout, agent: explore}",

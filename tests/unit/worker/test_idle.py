@@ -47,13 +47,25 @@ class Board:
         token = self.claim(task_id, name)
         self._apply(operations.fail(self.table, task_id, token, "cannot"), by=name)
 
-    def why(self, name="me", role=None) -> IdleReason:
-        return idle_reason(self.table, name, role)
+    def why(self, name="me", role=None, *, is_short=False) -> IdleReason:
+        return idle_reason(self.table, name, role, is_short=is_short)
 
 
 @pytest.fixture
 def board() -> Board:
     return Board()
+
+
+def test_without_money_what_could_be_claimed_is_left(board) -> None:
+    """Only then: who has nothing to claim waits for the same as others, however little money there is."""
+    assert board.why(is_short=True) == IdleReason(reason="no_task")
+    first = board.add()
+    later = board.add(after=(first,))
+    assert board.why(is_short=True) == IdleReason(reason="budget_spent")
+    assert board.why().reason != "budget_spent"
+    board.claim(first, "other")
+    assert board.why(is_short=True) == IdleReason(reason="waiting_for_task", on=first)
+    assert later
 
 
 def test_all_finished(board) -> None:
