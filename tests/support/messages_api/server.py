@@ -34,7 +34,8 @@ class MessagesApi(Exchanges):
 
     `script` says what is answered, see `scripts`. Any key is good unless `api_keys` are given, any model
     unless `models` are; `context_window` (tokens of input) makes it refuse what does not fit, `prefill`
-    makes it take a last message of the assistant. `log` is a file that gets a line for each exchange.
+    makes it take a last message of the assistant. `log` is a file that gets a line
+    for each exchange as it begins, and another as it ends.
     """
 
     def __init__(
@@ -53,8 +54,6 @@ class MessagesApi(Exchanges):
         self.script = as_script(script)
         self.cache = cache or PromptCache()
         self.exchanges: list[Exchange] = []
-        self.in_flight = 0
-        self.most_in_flight = 0
         self.closing = threading.Event()
         self.bytes_max = bytes_max
         self.problems: list[BaseException] = []
@@ -94,19 +93,17 @@ class MessagesApi(Exchanges):
     def serve(self, handler: BaseHTTPRequestHandler, raw: bytes) -> None:
         """Answer the request that this handler has read."""
         with self._lock:
-            self.in_flight += 1
-            self.most_in_flight = max(self.most_in_flight, self.in_flight)
             exchange = Exchange(
                 len(self.exchanges) + 1, handler.path, dict(handler.headers), raw, received=records.now()
             )
             self.exchanges.append(exchange)
+            self._write_log(exchange)
         try:
             answer, begun = self._answer(exchange)
             Sending(handler, exchange, answer, begun=begun, closing=self.closing).send()
         finally:
-            exchange.finished = records.now()
             with self._lock:
-                self.in_flight -= 1
+                exchange.finished = records.now()
                 self._write_log(exchange)
 
     def _answer(self, exchange: Exchange) -> tuple[Reply, Callable[[], None]]:
@@ -116,7 +113,7 @@ class MessagesApi(Exchanges):
         if answer.status != 200:
             exchange.error, exchange.message = answer.error, answer.message
             return answer, lambda: None
-        answer = self._issued.complete(answer, exchange.body["model"], exchange.number)
+        answer = self._issued.complete(answer, exchange.body, exchange.number)
         use = self.cache.look_up(exchange.body)
         exchange.usage = _usage(use, answer)
         exchange.blocks = tuple(finished(block) for block in answer.blocks)

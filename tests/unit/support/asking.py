@@ -46,9 +46,11 @@ async def client_of(api: MessagesApi | ChildApi, **options: Any) -> AsyncIterato
 
 
 def body_of(*messages: Any, **fields: Any) -> dict[str, Any]:
-    """Return a request; a text is a message of the user."""
+    """Return a request; a text is a message of the user. It has tools when it needs some."""
     row = [{"role": "user", "content": m} if isinstance(m, str) else m for m in messages]
-    return {"model": MODEL, "max_tokens": 1000, "messages": row, **fields}
+    blocks = [b for m in row if isinstance(m["content"], list) for b in m["content"]]
+    tools = {"tools": TOOLS} if any("tool" in b.get("type", "") for b in blocks) else {}
+    return {"model": MODEL, "max_tokens": 1000, "messages": row, **tools, **fields}
 
 
 def user(*blocks: Any) -> dict[str, Any]:

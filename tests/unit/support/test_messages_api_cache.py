@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from swarm.testing.wait import eventually
-from tests.support.messages_api import MessagesApi, PromptCache, call, hold, reply, thinking
-from tests.unit.support.asking import MODEL, ask, assistant, result, use, user
+from tests.support.messages_api import MessagesApi, PromptCache, call, hold, reply
+from tests.unit.support.asking import MODEL, TOOLS, ask, assistant, result, use, user
 
 MARK = {"type": "ephemeral"}
 LONG = {"type": "ephemeral", "ttl": "1h"}
@@ -307,9 +307,9 @@ async def test_an_answer_that_is_held_has_written_nothing_yet() -> None:
 
 
 async def test_a_prefix_that_changed_is_named() -> None:
-    with MessagesApi([reply(thinking("Hm."), call("Read")), "b", "c", "d"]) as api:
-        first = await ask(api, user("go", marked(10)), system=[words(3)])
-        results = user({**result(first.blocks[1]["id"]), "cache_control": MARK})
+    with MessagesApi([reply(call("Read")), "b", "c", "d"]) as api:
+        first = await ask(api, user("go", marked(10)), system=[words(3)], tools=TOOLS)
+        results = user({**result(first.blocks[0]["id"]), "cache_control": MARK})
         await ask(api, user("go", words(10)), first.message, results, system=[words(3)])
         assert api.prefix_breaks() == []
 

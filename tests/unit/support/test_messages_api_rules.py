@@ -149,6 +149,15 @@ INVALID_FIELDS: dict[str, tuple[dict[str, Any], str]] = {
     "a tool with an unknown field": ({"tools": [{**TOOLS[0], "output": 1}]}, "custom.output: Extra inputs"),
     "two tools of one name": ({"tools": [TOOLS[0], TOOLS[0]]}, "Tool names must be unique"),
     "an unknown choice of tools": ({"tool_choice": {"type": "some"}}, "tool_choice: Input tag 'some'"),
+    "a choice without tools": ({"tool_choice": {"type": "any"}}, "only be specified while providing tools"),
+    "calls without tools": (
+        {"extra_body": {"messages": [user("go"), assistant(use("a")), user(result("a"))]}},
+        "Requests which include `tool_use` or `tool_result` blocks must define tools.",
+    ),
+    "to think and to be forced": (
+        {"tools": TOOLS, "tool_choice": {"type": "any"}, "thinking": {"type": "adaptive"}},
+        "Thinking may not be enabled when tool_choice forces tool use.",
+    ),
     "an unknown way to think": ({"thinking": {"type": "hard"}}, "thinking: Input tag 'hard'"),
     "little room to think": (
         {"thinking": {"type": "enabled", "budget_tokens": 1023}},
@@ -295,6 +304,7 @@ async def test_thinking_comes_back_byte_for_byte() -> None:
     turn = reply(thinking("Is it so? é"), redacted("c2VjcmV0"), "Looking.", call("Read"))
     with MessagesApi([turn, thinking_turn(), "done", "done"]) as api:
         first = await ask(api, "go", tools=TOOLS)
+        assert [block["type"] for block in first.blocks] == [block["type"] for block in turn.blocks]
         results = user(result(first.blocks[3]["id"]))
         second = await ask(api, "go", first.message, results)
         end = user(result(second.blocks[1]["id"]))
@@ -321,7 +331,7 @@ def thinking_turn():
 
 async def test_thinking_of_a_closed_turn_may_be_left_out_but_not_changed() -> None:
     with MessagesApi([thinking_turn(), "done", "fine"]) as api:
-        first = await ask(api, "go")
+        first = await ask(api, "go", tools=TOOLS)
         results = user(result(first.blocks[1]["id"]))
         await ask(api, "go", first.message, results)
         await ask(api, "go", assistant(first.blocks[1]), results, assistant("done"), "more")
@@ -332,7 +342,7 @@ async def test_thinking_of_a_closed_turn_may_be_left_out_but_not_changed() -> No
 
 async def test_a_turn_that_was_cut_off_counts_up_to_its_last_call() -> None:
     with MessagesApi([reply(thinking("Both."), call("Read"), call("Bash")), "done"]) as api:
-        whole = await ask(api, "go")
+        whole = await ask(api, "go", tools=TOOLS)
         cut_off = assistant(*whole.blocks[:2])
         await ask(api, "go", cut_off, user(result(whole.blocks[1]["id"])))
         assert api.refused == []
@@ -340,11 +350,57 @@ async def test_a_turn_that_was_cut_off_counts_up_to_its_last_call() -> None:
 
 async def test_thinking_may_be_left_out_when_it_is_off_or_another_model_goes_on() -> None:
     with MessagesApi([thinking_turn(), "done", "done"]) as api:
-        first = await ask(api, "go")
+        first = await ask(api, "go", tools=TOOLS)
         row = ["go", assistant(first.blocks[1]), user(result(first.blocks[1]["id"]))]
         await ask(api, *row, thinking={"type": "disabled"})
         await ask(api, *row, model="claude-test-2")
         assert api.refused == []
+
+
+async def test_thinking_is_bound_to_all_before_it() -> None:
+    turns = [reply(thinking("One."), call("Read")), reply("Well.", thinking("Two."), call("Read"))]
+    with MessagesApi([*turns, *[reply("end")] * 3]) as api:
+        base: dict[str, Any] = {"tools": TOOLS, "system": [text("Be kind.")]}
+        first = await ask(api, user("go", "now"), **base)
+        results = user(result(first.blocks[1]["id"]))
+        second = await ask(api, user("go", "now"), first.message, results, **base)
+        row = [
+            user("go", "now"),
+            first.message,
+            results,
+            second.message,
+            user(result(second.blocks[2]["id"])),
+        ]
+        closed = [*row, assistant("So."), "more"]
+
+        for kept in (
+            {**base, "system": [marked("Be kind.")], "output_config": {"effort": "low"}},
+            {**base, "tool_choice": {"type": "auto"}, "max_tokens": 5},
+        ):
+            await ask(api, *closed, **kept)
+        without_first = [closed[0], assistant(first.blocks[1]), *closed[2:]]
+        await ask(api, *without_first, **base)
+
+        for messages, fields in (
+            (closed, {**base, "system": [text("Be kind!")]}),
+            (closed, {**base, "tools": TOOLS[:1]}),
+            ([user("go"), *closed[1:]], base),
+            ([*closed[:2], user(result(first.blocks[1]["id"], "else")), *closed[3:]], base),
+            ([*closed[:3], assistant(*second.blocks[1:]), *closed[4:]], base),
+        ):
+            assert "bound to a different conversation" in await refusal(api, *messages, **fields)
+
+
+async def test_a_thought_in_the_middle_may_not_be_left_out() -> None:
+    thoughts = [reply(thinking(n), n) for n in ("One", "Two", "Three")]
+    with MessagesApi([*thoughts, reply("end")]) as api:
+        row: list[Any] = ["go"]
+        for _ in range(3):
+            row += [(await ask(api, *row)).message, "on"]
+        row[3] = assistant(*row[3]["content"][1:])
+        assert (await refusal(api, *row)).startswith("messages.5.content.0: Invalid `signature`")
+        row[1] = assistant(*row[1]["content"][1:])
+        await ask(api, *row)
 
 
 def test_the_known_fields_are_those_of_the_sdk() -> None:
