@@ -151,7 +151,7 @@ async def test_a_stream_can_stand_still_with_pings() -> None:
     with MessagesApi([reply("Hello").but(stall(0.3, 2, ping_every=0.05))]) as api:
         came = await ask(api, "go")
 
-    assert 3 <= came.types.count("ping") - 1 <= 7
+    assert 1 <= came.types.count("ping") - 1 <= 7
     assert came.blocks == [text("Hello")]
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
+from pathlib import Path
 
 import anthropic
+import httpx2
 import pytest
 
 import worker.context.opening
 from swarm.core.task import Task
-from swarm.testing.wait import eventually, wait_until
+from swarm.testing.wait import eventually
 from tests.support.messages_api import (
     ChildApi,
     MessagesApi,
@@ -26,6 +27,7 @@ from tests.support.messages_api import (
 from tests.unit.support.asking import TOOLS, ask, assistant, result, user
 from worker.context.agent import AgentContext
 
+EXAMPLES = Path(__file__).parents[3] / "teams_examples"
 TEAM = """
 name: demo
 workspace: .
@@ -211,7 +213,21 @@ def test_a_process_that_cannot_start_says_so(child, capfd) -> None:
     assert "KeyError" in capfd.readouterr().err
 
 
-def test_no_process_is_left(child) -> None:
-    with child({"replies": ["Hi"]}) as api:
-        pid = api.process.pid
-    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), what="it is gone")
+async def test_a_process_ends_with_its_test_even_if_an_answer_is_held(child) -> None:
+    held = {"blocks": ["Hi"], "faults": [{"kind": "hold", "gate": "/nowhere/gate", "after": 2}]}
+    with child({"replies": [held]}) as api:
+        asked = asyncio.create_task(ask(api, "go"))
+        await eventually(lambda: api.in_flight == 1, what="it is asked")
+    assert api.process.returncode == 0
+    with pytest.raises(httpx2.RemoteProtocolError):
+        await asked
+    (exchange,) = api.all_exchanges()
+    assert (exchange.events_sent, exchange.whole, exchange.dropped) == (2, False, False)
+
+
+@pytest.mark.parametrize("name", ["demo", "pipeline", "retry"])
+async def test_the_shipped_teams_can_be_played(name) -> None:
+    with MessagesApi(team_script(EXAMPLES / name / "team.yaml")) as api:
+        answer = await ask(api, opening("1"))
+
+    assert answer.stop_reason == "tool_use"
