@@ -66,7 +66,7 @@ def _check_marks(body: Body) -> None:
                 "cache_control block. Note that blocks are processed in the following order: `tools`, "
                 "`system`, `messages`."
             )
-        short = short or ttl_of(mark) == "5m"
+        short = ttl_of(mark) == "5m"
     _check_automatic(body)
 
 

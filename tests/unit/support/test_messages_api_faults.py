@@ -21,6 +21,7 @@ from tests.support.messages_api import (
     event_types,
     hold,
     http_error,
+    odd_event,
     reply,
     reset,
     stall,
@@ -138,6 +139,14 @@ async def test_a_fault_can_wait_for_whole_blocks() -> None:
     assert came.blocks[1]["input"] == {"a": 1}
 
 
+async def test_a_fault_after_a_block_comes_once() -> None:
+    with MessagesApi([reply("a", "b").but(odd_event({"type": "odd"}, blocks=1))]) as api:
+        came = await ask(api, "go")
+
+    assert came.types.count("odd") == 1
+    assert came.types[came.types.index("odd") - 1] == "content_block_stop"
+
+
 async def test_a_stream_can_stand_still_in_silence() -> None:
     with MessagesApi([reply("Hello").but(stall(0.3, 2))]) as api:
         begun = time.monotonic()
@@ -205,7 +214,7 @@ async def test_the_server_ends_while_answers_are_held() -> None:
     with pytest.raises(anthropic.APIConnectionError):
         await asked
     assert time.monotonic() - begun < 5
-    assert api.problems == []
+    assert (api.problems, api.dropped) == ([], [])
 
 
 async def test_a_reader_who_stops_at_the_last_event_drops_nothing() -> None:

@@ -99,6 +99,10 @@ INVALID_MESSAGES: dict[str, tuple[list, str]] = {
         ["go", assistant(use("a")), user(result("a", [], is_error=True))],
         "content cannot be empty if `is_error` is true",
     ),
+    "an error that is no yes or no": (
+        ["go", assistant(use("a")), user(result("a", is_error="no"))],
+        "messages.2.content.0.tool_result.is_error: Input should be a valid boolean",
+    ),
     "a result in a result": (
         ["go", assistant(use("a")), user(result("a", [result("a")]))],
         "Input tag 'tool_result' found using 'type' does not match any of the expected tags: 'text', 'image'",
@@ -149,6 +153,10 @@ INVALID_FIELDS: dict[str, tuple[dict[str, Any], str]] = {
     "a tool with an unknown field": ({"tools": [{**TOOLS[0], "output": 1}]}, "custom.output: Extra inputs"),
     "two tools of one name": ({"tools": [TOOLS[0], TOOLS[0]]}, "Tool names must be unique"),
     "an unknown choice of tools": ({"tool_choice": {"type": "some"}}, "tool_choice: Input tag 'some'"),
+    "a stream that is no yes or no": (
+        {"extra_body": {"stream": "yes"}},
+        "stream: Input should be a valid bool",
+    ),
     "a choice without tools": ({"tool_choice": {"type": "any"}}, "only be specified while providing tools"),
     "calls without tools": (
         {"extra_body": {"messages": [user("go"), assistant(use("a")), user(result("a"))]}},
@@ -254,6 +262,7 @@ async def test_a_turn_that_was_paused_may_come_last() -> None:
         paused = await ask(api, "go")
         assert (await ask(api, "go", paused.message)).blocks == [text("Found.")]
         assert "prefill" in await refusal(api, "go", assistant("Searching!"))
+        assert "prefill" in await refusal(api, "go", assistant("Found."))
 
 
 async def test_only_known_keys_and_models_are_let_in() -> None:
@@ -389,6 +398,14 @@ async def test_thinking_is_bound_to_all_before_it() -> None:
             ([*closed[:3], assistant(*second.blocks[1:]), *closed[4:]], base),
         ):
             assert "bound to a different conversation" in await refusal(api, *messages, **fields)
+
+
+async def test_blank_text_must_be_left_out_and_binds_nothing() -> None:
+    with MessagesApi([reply(" ", thinking("Hm."), call("Read")), "end"]) as api:
+        first = await ask(api, "go", tools=TOOLS)
+        results = user(result(first.blocks[2]["id"]))
+        assert "non-whitespace" in await refusal(api, "go", first.message, results)
+        await ask(api, "go", assistant(*first.blocks[1:]), results)
 
 
 async def test_a_thought_in_the_middle_may_not_be_left_out() -> None:

@@ -65,6 +65,7 @@ async def test_the_events_come_in_the_order_of_the_documentation() -> None:
     start, block = came.events[0]["message"], came.events[1]
     assert (start["content"], start["stop_reason"], start["role"]) == ([], None, "assistant")
     assert (block["index"], block["content_block"]) == (0, {"type": "text", "text": ""})
+    assert api.exchanges[0].whole
     partial = [e["delta"]["partial_json"] for e in came.events if e.get("index") == 1 and "delta" in e]
     assert (partial[0], "".join(partial)) == ("", '{"a":1}')
 
@@ -148,6 +149,17 @@ async def test_an_event_that_no_client_knows_can_come_in_between() -> None:
 
     assert came.types[2] == "new_thing"
     assert came.blocks == [text("Hi")]
+
+
+async def test_non_ascii_input_comes_once_as_it_is_and_once_escaped() -> None:
+    with MessagesApi([reply(call("Read", {"a": "é😀"}), call("Read", {"a": "é😀"}))]) as api:
+        came = await ask(api, "go")
+
+    sent = [
+        "".join(e["delta"]["partial_json"] for e in came.events if e.get("index") == index and "delta" in e)
+        for index in (0, 1)
+    ]
+    assert sent == ['{"a":"\\u00e9\\ud83d\\ude00"}', '{"a":"é😀"}']
 
 
 async def test_one_connection_serves_many_requests() -> None:
