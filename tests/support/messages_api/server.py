@@ -33,9 +33,9 @@ class MessagesApi(Exchanges):
     """A Messages API on a port of this machine, while its `with` block runs.
 
     `script` says what is answered, see `scripts`. Any key is good unless `api_keys` are given, any model
-    unless `models` are; `context_window` (tokens of input) makes it refuse what does not fit, `prefill`
-    makes it take a last message of the assistant. `log` is a file that gets a line
-    for each exchange as it begins, and another as it ends.
+    unless `models` are, any way to think unless `thinking_types` are. `context_window` (tokens of input)
+    makes it refuse what does not fit, `prefill` makes it take a last message of the assistant. `log` is a
+    file that gets a line for each exchange as it begins, and another as it ends.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class MessagesApi(Exchanges):
         cache: PromptCache | None = None,
         api_keys: Collection[str] | None = None,
         models: Collection[str] | None = None,
+        thinking_types: Collection[str] | None = None,
         context_window: int | None = None,
         bytes_max: int = BYTES_MAX,
         prefill: bool = False,
@@ -60,6 +61,7 @@ class MessagesApi(Exchanges):
         self._issued = Issued()
         self._api_keys = api_keys
         self._models = models
+        self._thinking_types = thinking_types
         self._context_window = context_window
         self._prefill = prefill
         self._log = log
@@ -152,6 +154,9 @@ class MessagesApi(Exchanges):
         check(body, self._issued, prefill=self._prefill)
         if self._models is not None and body["model"] not in self._models:
             raise RefusalError(f"model: {body['model']}", status=404)
+        kind = (body.get("thinking") or {}).get("type")
+        if self._thinking_types is not None and kind and kind not in self._thinking_types:
+            raise RefusalError(f'"thinking.type.{kind}" is not supported for this model.')
 
     def _check_head(self, exchange: Exchange) -> None:
         if exchange.path.partition("?")[0] != PATH:

@@ -194,6 +194,18 @@ async def test_answers_can_be_held_and_calls_are_counted() -> None:
         assert api.most_in_flight == 3
 
 
+async def test_many_may_ask_at_the_same_time() -> None:
+    gate = threading.Event()
+    with MessagesApi(lambda exchange: reply(str(exchange.body["messages"])).but(hold(gate, 2))) as api:
+        asked = [asyncio.create_task(ask(api, f"go {n}")) for n in range(20)]
+        await eventually(lambda: api.in_flight == 20, what="all are asked")
+        gate.set()
+        said = [answer.blocks[0]["text"] for answer in await asyncio.gather(*asked)]
+        assert [f"'go {n}'" in text for n, text in enumerate(said)] == [True] * 20
+        assert sorted(e.number for e in api.exchanges) == list(range(1, 21))
+        assert api.problems == []
+
+
 async def test_a_call_that_is_cancelled_is_dropped() -> None:
     with MessagesApi([reply("Hello").but(hold(threading.Event(), 2)), "well"]) as api:
         asked = asyncio.create_task(ask(api, "go"))

@@ -281,6 +281,15 @@ async def test_only_known_keys_and_models_are_let_in() -> None:
         assert [exchange.status for exchange in api.refused] == [401, 401, 404]
 
 
+async def test_a_model_may_not_know_every_way_to_think() -> None:
+    with MessagesApi(["well"] * 2, thinking_types={"adaptive"}) as api:
+        await ask(api, "go")
+        await ask(api, "go", thinking={"type": "adaptive"})
+        enabled = {"type": "enabled", "budget_tokens": 1024}
+        found = await refusal(api, "go", thinking=enabled, max_tokens=2000)
+        assert found == '"thinking.type.enabled" is not supported for this model.'
+
+
 async def test_a_body_that_is_too_large_is_refused() -> None:
     with MessagesApi(["well"], bytes_max=500) as api:
         with pytest.raises(anthropic.RequestTooLargeError) as caught:
