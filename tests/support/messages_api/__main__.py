@@ -1,8 +1,8 @@
 """The server as a process: `python -m tests.support.messages_api --script FILE --log FILE [--port N]`.
 
 Its first line of output is its URL; it runs until it is terminated. The script file is described at
-`scripts.script_from_file`; its `options` may hold `models`, `api_keys`, `context_window`, `prefill`,
-`minimum` (tokens that a cached prefix must have) and `runs_count_once`.
+`scripts.script_from_file`; its `options` may hold `models`, `api_keys`, `thinking_types`,
+`context_window`, `prefill`, `minimum` (tokens that a cached prefix must have) and `runs_count_once`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).parents[3]
 class ChildApi(Exchanges):
     """Runs `python -m tests.support.messages_api` on this script file while its `with` block runs.
 
-    Exchanges are those that are finished: they are read from the log.
+    Exchanges are read from the log, where the last line about each counts.
     """
 
     def __init__(self, script: Path, log: Path) -> None:
@@ -51,7 +51,8 @@ class ChildApi(Exchanges):
     def all_exchanges(self) -> Sequence[Exchange]:
         lines = self._log.read_text().splitlines(keepends=True) if self._log.exists() else []
         found = [exchange_from_line(line) for line in lines if line.endswith("\n")]
-        return sorted(found, key=lambda exchange: exchange.number)
+        latest = {exchange.number: exchange for exchange in found}
+        return [latest[number] for number in sorted(latest)]
 
     def _end(self) -> None:
         assert self.process.stdout is not None

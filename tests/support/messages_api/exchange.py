@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from swarm.values import Value
@@ -125,6 +126,16 @@ class Exchanges:
         return [e for e in self.all_exchanges() if e.dropped]
 
     @property
+    def in_flight(self) -> int:
+        """Number of requests that are being answered."""
+        return sum(e.finished is None for e in self.all_exchanges())
+
+    @property
+    def most_in_flight(self) -> int:
+        """Largest number of requests that were answered at the same time."""
+        return most_at_once([(e.received, e.finished) for e in self.all_exchanges()])
+
+    @property
     def merged_roles(self) -> list[tuple[int, int]]:
         """Number of the request and position of each message that had the role of the one before it."""
         return [(e.number, at) for e in self.all_exchanges() for at in e.merged_roles]
@@ -147,6 +158,12 @@ class Exchanges:
                 breaks.append(PrefixBreak(earlier=before.number, later=exchange.number, where=where))
             latest[exchange.conversation] = exchange
         return breaks
+
+
+def most_at_once(spans: Sequence[tuple[float, float | None]]) -> int:
+    """Return how many of these spans overlapped at most; one without an end goes on."""
+    steps = sorted([(start, 1) for start, _ in spans] + [(end, -1) for _, end in spans if end is not None])
+    return max(accumulate(step for _, step in steps), default=0)
 
 
 def first_change(earlier: Body, later: Body) -> str | None:

@@ -1,4 +1,8 @@
-"""What the server has sent: signatures and calls, which must come back as they went out."""
+"""What the server has sent: signatures and calls, which must come back as they went out.
+
+The newest models bind a thinking block to all that came before it: tools, system and messages, but not the
+marks, and not the thinking at the very start, which may be left out. All models do so here.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,11 @@ import base64
 import hashlib
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tests.support.messages_api.render import Body, compact
+from swarm.values import Value
+from tests.support.messages_api.render import Body, compact, render
 from tests.support.messages_api.reply import Block, Reply
 from tests.support.messages_api.shapes import RefusalError
 
@@ -20,24 +25,46 @@ _MODIFIED = (
 )
 
 
+_BOUND = (
+    "The block is bound to a different conversation. Remove the block, or set "
+    '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+)
+
+
+class _Context(Value):
+    """What came before a thought: all but thinking as a hash, and the thoughts."""
+
+    plain: bytes
+    thoughts: tuple[bytes, ...]
+
+    def holds(self, sent: _Context) -> bool:
+        """Tell whether this is the context that it was sent in, or that without thoughts at its start."""
+        count = len(self.thoughts)
+        return self.plain == sent.plain and (not count or self.thoughts == sent.thoughts[-count:])
+
+
 class Issued:
     """Signs thinking, numbers calls, and knows both again."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._thoughts: set[str] = set()
+        self._thoughts: dict[str, _Context] = {}
         self._turn_of_call: dict[str, tuple[str, list[Block]]] = {}
         self._paused: set[str] = set()
 
-    def complete(self, answer: Reply, model: str, number: int) -> Reply:
+    def complete(self, answer: Reply, body: Body, number: int) -> Reply:
         """Return this answer with ids and signatures, and remember them; `number` makes them unique."""
         blocks = tuple(_complete(block, number, at) for at, block in enumerate(answer.blocks, start=1))
         kept = [{key: b[key] for key in b if key != "raw_input"} for b in blocks]
+        so_far = [*body["messages"], {"role": "assistant", "content": kept}]
+        row = list(_contexts({**body, "messages": so_far}))
+        contexts = row[len(row) - len(kept) :]
         with self._lock:
-            self._thoughts.update(compact(b) for b in kept if b["type"] in THOUGHTS)
-            for block in kept:
+            for block, (_, context) in zip(kept, contexts, strict=True):
+                if block["type"] in THOUGHTS:
+                    self._thoughts[compact(block)] = context
                 if block["type"] == "tool_use":
-                    self._turn_of_call[block["id"]] = (model, kept)
+                    self._turn_of_call[block["id"]] = (body["model"], kept)
             if answer.stop_reason == "pause_turn":
                 self._paused.add(_sorted(kept))
         return answer.replace(blocks=blocks)
@@ -51,6 +78,7 @@ class Issued:
         """Refuse thinking that was never sent, and in a tool loop that is open also what was left out."""
         opened = _start_of_loop(messages)
         thinks = (body.get("thinking") or {}).get("type") != "disabled"
+        contexts = dict(_contexts(body))
         with self._lock:
             for number, message in enumerate(messages):
                 if message["role"] != "assistant":
@@ -58,14 +86,18 @@ class Issued:
                 latest = number > opened
                 if latest and thinks:
                     self._check_complete(body["model"], message["content"], number)
-                self._check_known(message["content"], number, latest=latest)
+                for at, block in enumerate(message["content"]):
+                    if block["type"] in THOUGHTS:
+                        where = f"messages.{number}.content.{at}"
+                        self._check_thought(block, where, contexts[where], latest=latest)
 
-    def _check_known(self, content: Sequence[Block], number: int, *, latest: bool) -> None:
-        for at, block in enumerate(content):
-            if block["type"] in THOUGHTS and compact(_ordered(block)) not in self._thoughts:
-                kind = block["type"]
-                why = _MODIFIED if latest else f"Invalid `signature` in `{kind}` block"
-                raise RefusalError(f"messages.{number}.content.{at}: {why}")
+    def _check_thought(self, block: Block, where: str, context: _Context, *, latest: bool) -> None:
+        sent = self._thoughts.get(compact(_ordered(block)))
+        invalid = f"Invalid `signature` in `{block['type']}` block"
+        if sent is None:
+            raise RefusalError(f"{where}: {_MODIFIED if latest else invalid}")
+        if not context.holds(sent):
+            raise RefusalError(f"{where}: {invalid}. {_BOUND}")
 
     def _check_complete(self, model: str, content: Sequence[Block], number: int) -> None:
         """Compare up to the last call of the message: what follows may have been lost with the connection."""
@@ -91,10 +123,24 @@ class Issued:
 
 def _complete(block: Block, number: int, at: int) -> Block:
     if block["type"] == "tool_use" and "id" not in block:
-        return {"type": "tool_use", "id": f"toolu_{number:04}_{at}", **block}
+        block = {"type": "tool_use", "id": f"toolu_{number:04}_{at}", **block}
+    if block["type"] == "tool_use":
+        return {**block, "caller": {"type": "direct"}}
     if block["type"] == "thinking" and "signature" not in block:
         return {**block, "signature": _sign(f"{number}/{at}/{block['thinking']}")}
     return block
+
+
+def _contexts(body: Body) -> Iterator[tuple[str, _Context]]:
+    """Yield place and context of each piece; blank text, which nobody may send back, is no part of any."""
+    digest = hashlib.sha256()
+    thoughts: list[bytes] = []
+    for piece in render(body):
+        yield piece.where, _Context(plain=digest.digest(), thoughts=tuple(thoughts))
+        if piece.kind in THOUGHTS:
+            thoughts.append(piece.data)
+        elif piece.kind != "text" or piece.can_be_marked:
+            digest.update(len(piece.data).to_bytes(8, "big") + piece.data)
 
 
 def _sign(content: str) -> str:

@@ -165,9 +165,9 @@ def hold(
     return Fault(kind="hold", gate=gate, after=after, after_blocks=blocks, ping_every=ping_every)
 
 
-def odd_event(event: dict[str, Any], after: int = 1) -> Fault:
+def odd_event(event: dict[str, Any], after: int = 1, *, blocks: int | None = None) -> Fault:
     """Return an event that no client knows yet; it must pass over it."""
-    return Fault(kind="event", event=event, after=after)
+    return Fault(kind="event", event=event, after=after, after_blocks=blocks)
 
 
 def reply_from_json(data: Mapping[str, Any] | str) -> Reply:

@@ -19,6 +19,7 @@ def check(body: Body, issued: Issued, *, prefill: bool = False) -> None:
     check_shape(body)
     messages, _ = merged(body["messages"])
     _check_marks(body)
+    _check_tools(body, messages)
     _check_roles_of_blocks(messages)
     _check_pairs(messages)
     issued.check(body, messages)
@@ -65,7 +66,7 @@ def _check_marks(body: Body) -> None:
                 "cache_control block. Note that blocks are processed in the following order: `tools`, "
                 "`system`, `messages`."
             )
-        short = short or ttl_of(mark) == "5m"
+        short = ttl_of(mark) == "5m"
     _check_automatic(body)
 
 
@@ -78,6 +79,17 @@ def _check_automatic(body: Body) -> None:
             f"cache_control: ttl='{ttl_of(automatic)}' differs from ttl='{can_be_marked[-1].ttl}' of the "
             "last block, which it applies to"
         )
+
+
+def _check_tools(body: Body, messages: Messages) -> None:
+    if not body.get("tools"):
+        if any(b["type"] in {"tool_use", "tool_result"} for m in messages for b in m["content"]):
+            raise RefusalError("Requests which include `tool_use` or `tool_result` blocks must define tools.")
+        if body.get("tool_choice"):
+            raise RefusalError("tool_choice may only be specified while providing tools.")
+    thinks = (body.get("thinking") or {"type": "disabled"})["type"] != "disabled"
+    if thinks and (body.get("tool_choice") or {}).get("type") in {"any", "tool"}:
+        raise RefusalError("Thinking may not be enabled when tool_choice forces tool use.")
 
 
 def _check_roles_of_blocks(messages: Messages) -> None:

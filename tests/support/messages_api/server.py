@@ -33,8 +33,9 @@ class MessagesApi(Exchanges):
     """A Messages API on a port of this machine, while its `with` block runs.
 
     `script` says what is answered, see `scripts`. Any key is good unless `api_keys` are given, any model
-    unless `models` are; `context_window` (tokens of input) makes it refuse what does not fit, `prefill`
-    makes it take a last message of the assistant. `log` is a file that gets a line for each exchange.
+    unless `models` are, any way to think unless `thinking_types` are. `context_window` (tokens of input)
+    makes it refuse what does not fit, `prefill` makes it take a last message of the assistant. `log` is a
+    file that gets a line for each exchange as it begins, and another as it ends.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class MessagesApi(Exchanges):
         cache: PromptCache | None = None,
         api_keys: Collection[str] | None = None,
         models: Collection[str] | None = None,
+        thinking_types: Collection[str] | None = None,
         context_window: int | None = None,
         bytes_max: int = BYTES_MAX,
         prefill: bool = False,
@@ -53,14 +55,13 @@ class MessagesApi(Exchanges):
         self.script = as_script(script)
         self.cache = cache or PromptCache()
         self.exchanges: list[Exchange] = []
-        self.in_flight = 0
-        self.most_in_flight = 0
         self.closing = threading.Event()
         self.bytes_max = bytes_max
         self.problems: list[BaseException] = []
         self._issued = Issued()
         self._api_keys = api_keys
         self._models = models
+        self._thinking_types = thinking_types
         self._context_window = context_window
         self._prefill = prefill
         self._log = log
@@ -94,19 +95,17 @@ class MessagesApi(Exchanges):
     def serve(self, handler: BaseHTTPRequestHandler, raw: bytes) -> None:
         """Answer the request that this handler has read."""
         with self._lock:
-            self.in_flight += 1
-            self.most_in_flight = max(self.most_in_flight, self.in_flight)
             exchange = Exchange(
                 len(self.exchanges) + 1, handler.path, dict(handler.headers), raw, received=records.now()
             )
             self.exchanges.append(exchange)
+            self._write_log(exchange)
         try:
             answer, begun = self._answer(exchange)
             Sending(handler, exchange, answer, begun=begun, closing=self.closing).send()
         finally:
-            exchange.finished = records.now()
             with self._lock:
-                self.in_flight -= 1
+                exchange.finished = records.now()
                 self._write_log(exchange)
 
     def _answer(self, exchange: Exchange) -> tuple[Reply, Callable[[], None]]:
@@ -116,7 +115,7 @@ class MessagesApi(Exchanges):
         if answer.status != 200:
             exchange.error, exchange.message = answer.error, answer.message
             return answer, lambda: None
-        answer = self._issued.complete(answer, exchange.body["model"], exchange.number)
+        answer = self._issued.complete(answer, exchange.body, exchange.number)
         use = self.cache.look_up(exchange.body)
         exchange.usage = _usage(use, answer)
         exchange.blocks = tuple(finished(block) for block in answer.blocks)
@@ -155,6 +154,9 @@ class MessagesApi(Exchanges):
         check(body, self._issued, prefill=self._prefill)
         if self._models is not None and body["model"] not in self._models:
             raise RefusalError(f"model: {body['model']}", status=404)
+        kind = (body.get("thinking") or {}).get("type")
+        if self._thinking_types is not None and kind and kind not in self._thinking_types:
+            raise RefusalError(f'"thinking.type.{kind}" is not supported for this model.')
 
     def _check_head(self, exchange: Exchange) -> None:
         if exchange.path.partition("?")[0] != PATH:

@@ -39,7 +39,8 @@ def plan_events(answer: Reply, message: Mapping[str, Any], usage: Mapping[str, A
 def event_types(answer: Reply) -> list[str]:
     """Return the types of the events of this answer, to find the place for a fault."""
     usage = dict.fromkeys(_COUNTERS, 0)
-    return [event["type"] for event in plan_events(Issued().complete(answer, "", 1), {}, usage)]
+    complete = Issued().complete(answer, {"model": "", "messages": []}, 1)
+    return [event["type"] for event in plan_events(complete, {}, usage)]
 
 
 def stop_details(stop_reason: str) -> dict[str, Any] | None:

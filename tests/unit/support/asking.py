@@ -38,17 +38,20 @@ class Answer(Value):
 
 @asynccontextmanager
 async def client_of(api: MessagesApi | ChildApi, **options: Any) -> AsyncIterator[AsyncAnthropic]:
-    no_certificates = DefaultAsyncHttpxClient(verify=False)  # reading them takes longer than a request
+    # To read certificates takes longer than a request, and a proxy of the caller must not come in between.
+    plain_client = DefaultAsyncHttpxClient(verify=False, trust_env=False)
     plain = {"base_url": api.url, "api_key": "key-1", "max_retries": 0, "timeout": 10.0}
-    given = {**plain, "http_client": no_certificates, **options}
+    given = {**plain, "http_client": plain_client, **options}
     async with AsyncAnthropic(**given) as client:
         yield client
 
 
 def body_of(*messages: Any, **fields: Any) -> dict[str, Any]:
-    """Return a request; a text is a message of the user."""
+    """Return a request; a text is a message of the user. It has tools when it needs some."""
     row = [{"role": "user", "content": m} if isinstance(m, str) else m for m in messages]
-    return {"model": MODEL, "max_tokens": 1000, "messages": row, **fields}
+    blocks = [b for m in row if isinstance(m["content"], list) for b in m["content"]]
+    tools = {"tools": TOOLS} if any("tool" in b.get("type", "") for b in blocks) else {}
+    return {"model": MODEL, "max_tokens": 1000, "messages": row, **tools, **fields}
 
 
 def user(*blocks: Any) -> dict[str, Any]:

@@ -6,11 +6,12 @@ import asyncio
 import threading
 from typing import Any
 
+import anthropic
 import pytest
 
 from swarm.testing.wait import eventually
-from tests.support.messages_api import MessagesApi, PromptCache, call, hold, reply, thinking
-from tests.unit.support.asking import MODEL, ask, assistant, result, use, user
+from tests.support.messages_api import MessagesApi, PromptCache, call, hold, reply
+from tests.unit.support.asking import MODEL, TOOLS, ask, assistant, result, use, user
 
 MARK = {"type": "ephemeral"}
 LONG = {"type": "ephemeral", "ttl": "1h"}
@@ -105,6 +106,26 @@ def test_the_window_is_twenty_blocks_from_the_mark() -> None:
     assert pay(cache, body(user(*row(35, 35)))) == (0, 7000, 0)
 
 
+def test_the_longest_prefix_that_is_found_is_read() -> None:
+    cache = PromptCache()
+    pay(cache, body(user(*row(15, 6, 15))))
+
+    assert pay(cache, body(user(*row(16, 6, 16)))) == (3000, 200, 0)
+
+
+def test_a_mark_inside_of_a_result_is_one_on_the_result() -> None:
+    inner = {**words(1500), "cache_control": MARK}
+    request = body(user(words(10)), assistant(use("c0")), user(result("c0", [inner])))
+    marked_outside = {**result("c0", [words(1500)]), "cache_control": MARK}
+    cache = PromptCache()
+
+    read, written, rest = pay(cache, request)
+    assert (read, rest) == (0, 0)
+    assert 10 + 14 + 1500 < written < 10 + 14 + 1500 + 25
+    again = body(user(words(10)), assistant(use("c0")), user(marked_outside))
+    assert pay(cache, again) == (written, 0, 0)
+
+
 def test_the_last_block_of_the_window_is_seen() -> None:
     cache = PromptCache()
     pay(cache, body(user(*row(15, 15))))
@@ -137,19 +158,19 @@ def test_nothing_is_kept_before_the_mark() -> None:
 
 @pytest.mark.parametrize("once", [False, True])
 def test_calls_side_by_side_may_count_as_one(once) -> None:
-    """1 text, 12 calls of 14 tokens, 12 results of 15: 25 blocks, or 3 positions.
+    """1 text, 22 calls of 14 tokens, 22 results of 15: 45 blocks, or 3 positions.
 
     A call is `{"type":"tool_use","id":"c0","name":"Read","input":{}}`, which is 54 letters.
     """
     cache = PromptCache(runs_count_once=once)
-    ids = [f"c{n}" for n in range(12)]
+    ids = [f"c{n}" for n in range(22)]
     calls, results = [use(i) for i in ids], [result(i) for i in ids]
     pay(cache, body(user(marked(2000))))
     later = body(
         user(words(2000)), assistant(*calls), user(*results[:-1], {**results[-1], "cache_control": MARK})
     )
 
-    assert pay(cache, later) == ((2000, 348, 0) if once else (0, 2348, 0))
+    assert pay(cache, later) == ((2000, 638, 0) if once else (0, 2638, 0))
 
 
 @pytest.mark.parametrize(
@@ -218,6 +239,16 @@ def test_the_hour_outlives_the_five_minutes() -> None:
     clock.now += 600
 
     assert pay(cache, request) == (1500, 300, 0)
+
+
+def test_a_short_mark_on_a_long_entry_leaves_it_long() -> None:
+    clock = Clock()
+    cache = PromptCache(clock=clock)
+    pay(cache, body(user(marked(2000, mark=LONG))))
+    assert pay(cache, body(user(marked(2000)))) == (2000, 0, 0)
+    clock.now += 600
+
+    assert pay(cache, body(user(marked(2000)))) == (2000, 0, 0)
 
 
 TOOL = {"name": "Read", "description": "r" * 6000, "input_schema": {"type": "object", "properties": {}}}
@@ -307,9 +338,9 @@ async def test_an_answer_that_is_held_has_written_nothing_yet() -> None:
 
 
 async def test_a_prefix_that_changed_is_named() -> None:
-    with MessagesApi([reply(thinking("Hm."), call("Read")), "b", "c", "d"]) as api:
-        first = await ask(api, user("go", marked(10)), system=[words(3)])
-        results = user({**result(first.blocks[1]["id"]), "cache_control": MARK})
+    with MessagesApi([reply(call("Read")), "b", "c", "d"]) as api:
+        first = await ask(api, user("go", marked(10)), system=[words(3)], tools=TOOLS)
+        results = user({**result(first.blocks[0]["id"]), "cache_control": MARK})
         await ask(api, user("go", words(10)), first.message, results, system=[words(3)])
         assert api.prefix_breaks() == []
 
@@ -320,6 +351,16 @@ async def test_a_prefix_that_changed_is_named() -> None:
 
     found = [(b.earlier, b.later, b.where) for b in api.prefix_breaks()]
     assert found == [(2, 3, "messages.0.content.1"), (3, 4, "settings")]
+
+
+async def test_a_request_that_is_refused_is_no_part_of_a_conversation() -> None:
+    with MessagesApi(["a", "b"]) as api:
+        await ask(api, user("go", marked(10)))
+        with pytest.raises(anthropic.BadRequestError):
+            await ask(api, user("go", words(11)), assistant("a"), user(""))
+        await ask(api, user("go", words(10)), assistant("a"), user("on"))
+
+    assert (len(api.refused), api.prefix_breaks()) == (1, [])
 
 
 async def test_a_new_attempt_begins_a_new_conversation() -> None:

@@ -99,6 +99,10 @@ INVALID_MESSAGES: dict[str, tuple[list, str]] = {
         ["go", assistant(use("a")), user(result("a", [], is_error=True))],
         "content cannot be empty if `is_error` is true",
     ),
+    "an error that is no yes or no": (
+        ["go", assistant(use("a")), user(result("a", is_error="no"))],
+        "messages.2.content.0.tool_result.is_error: Input should be a valid boolean",
+    ),
     "a result in a result": (
         ["go", assistant(use("a")), user(result("a", [result("a")]))],
         "Input tag 'tool_result' found using 'type' does not match any of the expected tags: 'text', 'image'",
@@ -149,6 +153,19 @@ INVALID_FIELDS: dict[str, tuple[dict[str, Any], str]] = {
     "a tool with an unknown field": ({"tools": [{**TOOLS[0], "output": 1}]}, "custom.output: Extra inputs"),
     "two tools of one name": ({"tools": [TOOLS[0], TOOLS[0]]}, "Tool names must be unique"),
     "an unknown choice of tools": ({"tool_choice": {"type": "some"}}, "tool_choice: Input tag 'some'"),
+    "a stream that is no yes or no": (
+        {"extra_body": {"stream": "yes"}},
+        "stream: Input should be a valid bool",
+    ),
+    "a choice without tools": ({"tool_choice": {"type": "any"}}, "only be specified while providing tools"),
+    "calls without tools": (
+        {"extra_body": {"messages": [user("go"), assistant(use("a")), user(result("a"))]}},
+        "Requests which include `tool_use` or `tool_result` blocks must define tools.",
+    ),
+    "to think and to be forced": (
+        {"tools": TOOLS, "tool_choice": {"type": "any"}, "thinking": {"type": "adaptive"}},
+        "Thinking may not be enabled when tool_choice forces tool use.",
+    ),
     "an unknown way to think": ({"thinking": {"type": "hard"}}, "thinking: Input tag 'hard'"),
     "little room to think": (
         {"thinking": {"type": "enabled", "budget_tokens": 1023}},
@@ -245,6 +262,7 @@ async def test_a_turn_that_was_paused_may_come_last() -> None:
         paused = await ask(api, "go")
         assert (await ask(api, "go", paused.message)).blocks == [text("Found.")]
         assert "prefill" in await refusal(api, "go", assistant("Searching!"))
+        assert "prefill" in await refusal(api, "go", assistant("Found."))
 
 
 async def test_only_known_keys_and_models_are_let_in() -> None:
@@ -261,6 +279,15 @@ async def test_only_known_keys_and_models_are_let_in() -> None:
         with pytest.raises(anthropic.NotFoundError, match="model: claude-0"):
             await ask(api, "go", model="claude-0")
         assert [exchange.status for exchange in api.refused] == [401, 401, 404]
+
+
+async def test_a_model_may_not_know_every_way_to_think() -> None:
+    with MessagesApi(["well"] * 2, thinking_types={"adaptive"}) as api:
+        await ask(api, "go")
+        await ask(api, "go", thinking={"type": "adaptive"})
+        enabled = {"type": "enabled", "budget_tokens": 1024}
+        found = await refusal(api, "go", thinking=enabled, max_tokens=2000)
+        assert found == '"thinking.type.enabled" is not supported for this model.'
 
 
 async def test_a_body_that_is_too_large_is_refused() -> None:
@@ -295,6 +322,7 @@ async def test_thinking_comes_back_byte_for_byte() -> None:
     turn = reply(thinking("Is it so? é"), redacted("c2VjcmV0"), "Looking.", call("Read"))
     with MessagesApi([turn, thinking_turn(), "done", "done"]) as api:
         first = await ask(api, "go", tools=TOOLS)
+        assert [block["type"] for block in first.blocks] == [block["type"] for block in turn.blocks]
         results = user(result(first.blocks[3]["id"]))
         second = await ask(api, "go", first.message, results)
         end = user(result(second.blocks[1]["id"]))
@@ -321,7 +349,7 @@ def thinking_turn():
 
 async def test_thinking_of_a_closed_turn_may_be_left_out_but_not_changed() -> None:
     with MessagesApi([thinking_turn(), "done", "fine"]) as api:
-        first = await ask(api, "go")
+        first = await ask(api, "go", tools=TOOLS)
         results = user(result(first.blocks[1]["id"]))
         await ask(api, "go", first.message, results)
         await ask(api, "go", assistant(first.blocks[1]), results, assistant("done"), "more")
@@ -332,7 +360,7 @@ async def test_thinking_of_a_closed_turn_may_be_left_out_but_not_changed() -> No
 
 async def test_a_turn_that_was_cut_off_counts_up_to_its_last_call() -> None:
     with MessagesApi([reply(thinking("Both."), call("Read"), call("Bash")), "done"]) as api:
-        whole = await ask(api, "go")
+        whole = await ask(api, "go", tools=TOOLS)
         cut_off = assistant(*whole.blocks[:2])
         await ask(api, "go", cut_off, user(result(whole.blocks[1]["id"])))
         assert api.refused == []
@@ -340,11 +368,65 @@ async def test_a_turn_that_was_cut_off_counts_up_to_its_last_call() -> None:
 
 async def test_thinking_may_be_left_out_when_it_is_off_or_another_model_goes_on() -> None:
     with MessagesApi([thinking_turn(), "done", "done"]) as api:
-        first = await ask(api, "go")
+        first = await ask(api, "go", tools=TOOLS)
         row = ["go", assistant(first.blocks[1]), user(result(first.blocks[1]["id"]))]
         await ask(api, *row, thinking={"type": "disabled"})
         await ask(api, *row, model="claude-test-2")
         assert api.refused == []
+
+
+async def test_thinking_is_bound_to_all_before_it() -> None:
+    turns = [reply(thinking("One."), call("Read")), reply("Well.", thinking("Two."), call("Read"))]
+    with MessagesApi([*turns, *[reply("end")] * 3]) as api:
+        base: dict[str, Any] = {"tools": TOOLS, "system": [text("Be kind.")]}
+        first = await ask(api, user("go", "now"), **base)
+        results = user(result(first.blocks[1]["id"]))
+        second = await ask(api, user("go", "now"), first.message, results, **base)
+        row = [
+            user("go", "now"),
+            first.message,
+            results,
+            second.message,
+            user(result(second.blocks[2]["id"])),
+        ]
+        closed = [*row, assistant("So."), "more"]
+
+        for kept in (
+            {**base, "system": [marked("Be kind.")], "output_config": {"effort": "low"}},
+            {**base, "tool_choice": {"type": "auto"}, "max_tokens": 5},
+        ):
+            await ask(api, *closed, **kept)
+        without_first = [closed[0], assistant(first.blocks[1]), *closed[2:]]
+        await ask(api, *without_first, **base)
+
+        for messages, fields in (
+            (closed, {**base, "system": [text("Be kind!")]}),
+            (closed, {**base, "tools": TOOLS[:1]}),
+            ([user("go"), *closed[1:]], base),
+            ([*closed[:2], user(result(first.blocks[1]["id"], "else")), *closed[3:]], base),
+            ([*closed[:3], assistant(*second.blocks[1:]), *closed[4:]], base),
+        ):
+            assert "bound to a different conversation" in await refusal(api, *messages, **fields)
+
+
+async def test_blank_text_must_be_left_out_and_binds_nothing() -> None:
+    with MessagesApi([reply(" ", thinking("Hm."), call("Read")), "end"]) as api:
+        first = await ask(api, "go", tools=TOOLS)
+        results = user(result(first.blocks[2]["id"]))
+        assert "non-whitespace" in await refusal(api, "go", first.message, results)
+        await ask(api, "go", assistant(*first.blocks[1:]), results)
+
+
+async def test_a_thought_in_the_middle_may_not_be_left_out() -> None:
+    thoughts = [reply(thinking(n), n) for n in ("One", "Two", "Three")]
+    with MessagesApi([*thoughts, reply("end")]) as api:
+        row: list[Any] = ["go"]
+        for _ in range(3):
+            row += [(await ask(api, *row)).message, "on"]
+        row[3] = assistant(*row[3]["content"][1:])
+        assert (await refusal(api, *row)).startswith("messages.5.content.0: Invalid `signature`")
+        row[1] = assistant(*row[1]["content"][1:])
+        await ask(api, *row)
 
 
 def test_the_known_fields_are_those_of_the_sdk() -> None:

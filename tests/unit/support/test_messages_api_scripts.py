@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import os
+from pathlib import Path
 
 import anthropic
+import httpx2
 import pytest
 
-from swarm.testing.wait import eventually, wait_until
+import worker.context.opening
+from swarm.core.task import Task
+from swarm.testing.wait import eventually
 from tests.support.messages_api import (
     ChildApi,
     MessagesApi,
@@ -20,8 +24,10 @@ from tests.support.messages_api import (
     text,
     with_changes,
 )
-from tests.unit.support.asking import ask, assistant, result, user
+from tests.unit.support.asking import TOOLS, ask, assistant, result, user
+from worker.context.agent import AgentContext
 
+EXAMPLES = Path(__file__).parents[3] / "teams_examples"
 TEAM = """
 name: demo
 workspace: .
@@ -46,6 +52,24 @@ def team_file(tmp_path):
     path = tmp_path / "team.yaml"
     path.write_text(TEAM)
     return path
+
+
+@pytest.mark.parametrize("role", [None, "builder"])
+async def test_the_first_message_of_a_worker_tells_task_and_agent(role) -> None:
+    agent = AgentContext(
+        name="alice-2",
+        team="demo",
+        role=role,
+        run_id="r1",
+        color=None,
+        model="m",
+        permission_mode="default",
+    )
+    task = Task(id="17", subject="Make it · so", description="For bob in team x\n\nDo it.", attempts=1)
+    with MessagesApi(["Hi"]) as api:
+        await ask(api, worker.context.opening.opening(agent, task, [task.replace(id="3")]))
+
+    assert [(e.task, e.agent) for e in api.exchanges] == [("17", "alice-2")]
 
 
 async def test_each_task_and_each_agent_has_its_own_answers() -> None:
@@ -141,7 +165,7 @@ async def test_the_server_runs_as_a_process_of_its_own(child, tmp_path) -> None:
         "options": {"models": ["claude-test-1"], "minimum": 10},
     }
     with child(script) as api:
-        first = await ask(api, opening("1"), cache_control={"type": "ephemeral"})
+        first = await ask(api, opening("1"), tools=TOOLS, cache_control={"type": "ephemeral"})
         results = user(result(first.blocks[2]["id"]))
         await ask(api, opening("1"), first.message, results)
         with pytest.raises(anthropic.RateLimitError) as caught:
@@ -149,7 +173,7 @@ async def test_the_server_runs_as_a_process_of_its_own(child, tmp_path) -> None:
         assert caught.value.response.headers["retry-after"] == "2"
         with pytest.raises(anthropic.NotFoundError):
             await ask(api, "go", model="other")
-        await eventually(lambda: len(api.all_exchanges()) == 4, what="all is logged")
+        await eventually(lambda: len(api.all_exchanges()) == 4 and not api.in_flight, what="all is logged")
 
         exchanges = api.all_exchanges()
         assert [e.status for e in exchanges] == [200, 200, 429, 404]
@@ -174,9 +198,12 @@ async def test_a_process_plays_a_team_file_and_its_faults(child, team_file, tmp_
         with pytest.raises(anthropic.OverloadedError):
             await ask(api, opening("2"))
         assert (await ask(api, opening("2"))).types == ["message_start"]
+        asked = asyncio.create_task(ask(api, opening("2")))
+        await eventually(lambda: api.in_flight == 1, what="it is asked")
+        assert not asked.done()
         gate.touch()
-        assert (await ask(api, opening("2"))).blocks == [text("The end.")]
-        await eventually(lambda: len(api.all_exchanges()) == 3, what="all is logged")
+        assert (await asked).blocks == [text("The end.")]
+        await eventually(lambda: not api.in_flight, what="all is logged")
         assert [e.whole for e in api.all_exchanges()] == [True, False, True]
 
 
@@ -186,7 +213,21 @@ def test_a_process_that_cannot_start_says_so(child, capfd) -> None:
     assert "KeyError" in capfd.readouterr().err
 
 
-def test_no_process_is_left(child) -> None:
-    with child({"replies": ["Hi"]}) as api:
-        pid = api.process.pid
-    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), what="it is gone")
+async def test_a_process_ends_with_its_test_even_if_an_answer_is_held(child) -> None:
+    held = {"blocks": ["Hi"], "faults": [{"kind": "hold", "gate": "/nowhere/gate", "after": 2}]}
+    with child({"replies": [held]}) as api:
+        asked = asyncio.create_task(ask(api, "go"))
+        await eventually(lambda: api.in_flight == 1, what="it is asked")
+    assert api.process.returncode == 0
+    with pytest.raises(httpx2.RemoteProtocolError):
+        await asked
+    (exchange,) = api.all_exchanges()
+    assert (exchange.events_sent, exchange.whole, exchange.dropped) == (2, False, False)
+
+
+@pytest.mark.parametrize("name", ["demo", "pipeline", "retry"])
+async def test_the_shipped_teams_can_be_played(name) -> None:
+    with MessagesApi(team_script(EXAMPLES / name / "team.yaml")) as api:
+        answer = await ask(api, opening("1"))
+
+    assert answer.stop_reason == "tool_use"

@@ -20,6 +20,7 @@ from tests.support.messages_api import (
 from tests.support.messages_api.stream import packets, pieces
 from tests.unit.support.asking import ask, ask_by, body_of, client_of, open_stream
 
+_CALL_FIELDS = {"type", "id", "name", "input", "caller"}
 ODD = 'Line\n"quoted" \\ back\t é 漢字 😀 \u2028 \x7f\x01'
 
 
@@ -39,6 +40,7 @@ async def test_the_blocks_arrive_as_they_were_planned() -> None:
     assert (thought["thinking"], hidden, said) == (planned[0]["thinking"], planned[1], planned[2])
     assert [c["input"] for c in calls] == [c["input"] for c in planned[3:]]
     assert [c["id"] for c in calls] == ["toolu_0001_4", "toolu_mine", "toolu_0001_6"]
+    assert {json.dumps(c["caller"]) for c in calls} == {'{"type": "direct"}'}
     assert len(thought["signature"]) > 100
     assert answer.stop_reason == "tool_use"
 
@@ -63,6 +65,7 @@ async def test_the_events_come_in_the_order_of_the_documentation() -> None:
     start, block = came.events[0]["message"], came.events[1]
     assert (start["content"], start["stop_reason"], start["role"]) == ([], None, "assistant")
     assert (block["index"], block["content_block"]) == (0, {"type": "text", "text": ""})
+    assert api.exchanges[0].whole
     partial = [e["delta"]["partial_json"] for e in came.events if e.get("index") == 1 and "delta" in e]
     assert (partial[0], "".join(partial)) == ("", '{"a":1}')
 
@@ -120,7 +123,7 @@ async def test_the_input_of_a_call_may_be_cut_off_or_broken() -> None:
             assert "".join(delta["partial_json"] for delta in deltas) == expected
             assert [e["type"] for e in events[-3:]] == ["content_block_stop", "message_delta", "message_stop"]
             assert events[-2]["delta"]["stop_reason"] == "max_tokens"
-    assert [set(exchange.blocks[0]) for exchange in api.exchanges] == [{"type", "id", "name", "input"}] * 2
+    assert [set(exchange.blocks[0]) for exchange in api.exchanges] == [_CALL_FIELDS] * 2
 
 
 async def test_the_sdk_puts_the_same_message_together() -> None:
@@ -146,6 +149,17 @@ async def test_an_event_that_no_client_knows_can_come_in_between() -> None:
 
     assert came.types[2] == "new_thing"
     assert came.blocks == [text("Hi")]
+
+
+async def test_non_ascii_input_comes_once_as_it_is_and_once_escaped() -> None:
+    with MessagesApi([reply(call("Read", {"a": "é😀"}), call("Read", {"a": "é😀"}))]) as api:
+        came = await ask(api, "go")
+
+    sent = [
+        "".join(e["delta"]["partial_json"] for e in came.events if e.get("index") == index and "delta" in e)
+        for index in (0, 1)
+    ]
+    assert sent == ['{"a":"\\u00e9\\ud83d\\ude00"}', '{"a":"é😀"}']
 
 
 async def test_one_connection_serves_many_requests() -> None:
