@@ -64,7 +64,7 @@ class Conversation(Talk):
         parent = session_to_continue(self._earlier, self._task.id, self._task.attempts)
         carried = carried_mail(self._earlier)
         cause = "resume" if parent else "retry" if self._task.attempts else "claim"
-        self.transcript.start(cause=cause, model=self._bench.agent.model, parent=parent, carried=carried)
+        self._start(cause, parent=parent, carried=carried)
         if self._task.attempts:
             attempts = {"attempts": self._task.attempts}
             self.transcript.note(RETRY, f"attempt {self._task.attempts + 1}", attempts)

@@ -47,6 +47,6 @@ class _MailTalk(Talk):
     async def begin(self) -> Terminal:
         """Read the mail, and what an earlier request was cut off with."""
         carried = carried_mail(self._earlier)
-        self.transcript.start(cause=MAIL, model=self._bench.agent.model, carried=carried)
+        self._start(MAIL, carried=carried)
         self._carried = mail_blocks(self._earlier, carried)
         return await self._say(load_prompt(MAIL))

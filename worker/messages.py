@@ -5,7 +5,8 @@ They stay plain dicts: what a model sent goes back to it byte for byte, so it is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from swarm.core import transcript
@@ -83,7 +84,7 @@ def count_turns(messages: Iterable[Message]) -> int:
     return sum(message["role"] == "assistant" for message in messages)
 
 
-def without_thoughts(messages: Sequence[Message]) -> list[Message]:
+def without_thoughts(messages: Iterable[Message]) -> list[Message]:
     """Return the messages without the thoughts in them; one that held nothing else is left out."""
     stripped = []
     for message in messages:
@@ -91,6 +92,38 @@ def without_thoughts(messages: Sequence[Message]) -> list[Message]:
         if kept:
             stripped.append({**message, "content": kept})
     return stripped
+
+
+def thoughtless(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages in a form that a model takes without the thoughts in them.
+
+    Calls whose results come last may not stand without the thoughts before them, so they become text.
+    """
+    stripped = without_thoughts(messages)
+    if len(stripped) < _A_TURN or not tool_results(stripped[-1]):
+        return stripped
+    *earlier, asked, given = stripped
+    calls = {call["id"]: f"{call.get('name')} {json.dumps(call.get('input'))}" for call in tool_uses(asked)}
+    return [
+        *earlier,
+        assistant_message(*(_as_text(block, calls) for block in blocks_of(asked))),
+        user_message(*(_as_text(block, calls) for block in blocks_of(given))),
+    ]
+
+
+_A_TURN = 2
+
+
+def _as_text(block: Block, calls: Mapping[str, str]) -> Block:
+    match block.get("type"):
+        case "tool_use":
+            return text_block(f"[I called {calls[block['id']]}]")
+        case "tool_result":
+            return text_block(
+                f"[Result of {calls.get(block['tool_use_id'], 'a call')}]\n{block.get('content')}"
+            )
+        case _:
+            return block
 
 
 def repair_pairing(messages: Sequence[Message]) -> list[Message]:

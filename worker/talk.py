@@ -9,11 +9,10 @@ from contextlib import aclosing
 
 from swarm.core.task import Task
 from swarm.core.transcript import COMPACTED
+from swarm.settings import SCRIPTED_MODEL
 from swarm.values import Value
 from worker.calls import Calls
-from worker.context.environment import environment_text
-from worker.context.instructions import date_reminder, read_instructions, reminder
-from worker.context.system import system_prompt
+from worker.context.instructions import date_reminder
 from worker.hold import Hold
 from worker.loop.query import AssistantTurn, LoopDeps, LoopEnded, LoopEvent, RequestStarted, run_loop
 from worker.loop.reasons import NEXT_TURN, Terminal
@@ -21,7 +20,9 @@ from worker.loop.state import Limits, Transition, first_state
 from worker.messages import Block, Message, blocks_of, text_block, user_message
 from worker.model.port import Model, ModelRequest, Retrying
 from worker.permission import PermissionGate
+from worker.prompt import make_prompt, parse_prompt, render_prompt
 from worker.session.mail import MailReader
+from worker.session.recall import prompt_of
 from worker.session.transcript import Transcript, mail_given, read_transcript
 from worker.tools.contract import ToolContext
 from worker.tools.registry import schemas
@@ -80,13 +81,20 @@ class Talk:
             path, team.clock, session=session, run_id=agent.run_id, task=self._task_id
         )
         self._calls = Calls(bench.tools, self.context, gate, self.transcript, stop, subject.check)
-        environment = environment_text(
-            bench.workspace, in_repository=bench.in_repository, environ=bench.environ, model=agent.model
-        )
-        self._system = system_prompt(agent, team.roster.load().names(), environment)
-        self._today = self._date()
-        self._reminder = reminder(read_instructions(team.root, bench.workspace), self._today)
+        self._prompt = make_prompt(bench, self._date())
         self._tools = schemas(bench.tools)
+
+    def _start(self, cause: str, *, parent: str | None = None, carried: Sequence[str] = ()) -> None:
+        """Begin the session on disk. One that goes on begins with the very words of the one before.
+
+        So what the service keeps of that one is read, and thoughts, which are good only after exactly what
+        they came after, still stand there.
+        """
+        if parent is not None:
+            self._prompt = parse_prompt(prompt_of(self._earlier, parent)) or self._prompt
+        model = self._bench.agent.model
+        prompt = None if model == SCRIPTED_MODEL else render_prompt(self._prompt)
+        self.transcript.start(cause=cause, model=model, parent=parent, carried=carried, prompt=prompt)
 
     async def _say(self, text: str, earlier: Sequence[Message] = ()) -> Terminal:
         """Play a round that begins with this text."""
@@ -149,8 +157,8 @@ class Talk:
     def _request(self, messages: list[Message], max_tokens: int) -> ModelRequest:
         return ModelRequest(
             model=self._bench.agent.model,
-            system=self._system,
-            messages=_with_reminder(messages, self._reminder),
+            system=self._prompt.system,
+            messages=_with_reminder(messages, self._prompt.reminder),
             tools=self._tools,
             max_tokens=max_tokens,
         )
@@ -171,9 +179,9 @@ class Talk:
     def _new_day(self) -> Sequence[Block]:
         """Return what to say once a day has passed; said at the end, it changes nothing that was sent."""
         today = self._date()
-        if today == self._today:
+        if today == self._prompt.date:
             return ()
-        self._today = today
+        self._prompt = self._prompt.replace(date=today)
         block = text_block(date_reminder(today))
         self.transcript.user(user_message(block))
         return (block,)

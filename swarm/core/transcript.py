@@ -34,13 +34,20 @@ def _line(kind: str, at: Position, **fields: Any) -> dict[str, Any]:
 
 
 def start_line(
-    at: Position, *, cause: str, model: str, parent: str | None = None, carried: Sequence[str] = ()
+    at: Position,
+    *,
+    cause: str,
+    model: str,
+    parent: str | None = None,
+    carried: Sequence[str] = (),
+    prompt: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """First line of a session. `cause` is `claim`, `retry`, `resume` or `lead`.
 
     `parent` is the session it goes on from; `carried` names mail that stands in that one and is repeated.
     """
-    return _line("start", at, cause=cause, model=model, parent=parent, carried=list(carried) or None)
+    carried_ids = list(carried) or None
+    return _line("start", at, cause=cause, model=model, parent=parent, carried=carried_ids, prompt=prompt)
 
 
 def user_line(at: Position, *, message: Mapping[str, Any], msg_ids: Sequence[str] = ()) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swarm.core.transcript import CLEARED, cleared_result
-from worker.messages import Block, Message, blocks_of, without_thoughts
+from worker.messages import Block, Message, blocks_of
 
 _KEPT = 5
 _SHARE = 4
@@ -18,8 +18,7 @@ _SHORT_CHARS = 2 * len(CLEARED)
 def clear_oldest(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
     """Return the messages with about a quarter of their text less, and the ids of the calls cleared.
 
-    The newest five results stay, and so do short ones; no ids when there was nothing to take out. Thoughts go
-    with them: they are good only after exactly what they came after.
+    The newest five results stay, and so do short ones; no ids when there was nothing to take out.
     """
     goal = sum(_length(block) for message in messages for block in blocks_of(message)) // _SHARE
     cleared: list[str] = []
@@ -29,10 +28,8 @@ def clear_oldest(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tupl
             break
         cleared.append(block["tool_use_id"])
         freed += _length(block)
-    if not cleared:
-        return tuple(messages), ()
     gone = frozenset(cleared)
-    return tuple(without_thoughts([_without(message, gone) for message in messages])), tuple(cleared)
+    return tuple(_without(message, gone) for message in messages), tuple(cleared)
 
 
 def _candidates(messages: Sequence[Message]) -> list[Block]:

@@ -9,7 +9,7 @@ from contextlib import aclosing
 
 from swarm.errors import ModelError
 from swarm.settings import Settings
-from worker.messages import Message, repair_pairing, without_thoughts
+from worker.messages import Message, repair_pairing, thoughtless
 from worker.model.assembly import Assembly, BrokenAnswerError
 from worker.model.backoff import Backoff
 from worker.model.connection import Connection
@@ -126,7 +126,7 @@ class LiveModel:
         if len(request.messages) < self._forgotten:  # another conversation has begun
             self._forgotten = 0
         early, late = request.messages[: self._forgotten], request.messages[self._forgotten :]
-        messages = repair_pairing([*without_thoughts(early), *late]) if early else request.messages
+        messages = repair_pairing([*thoughtless(early), *late]) if early else request.messages
         return request.replace(model=self.name, messages=messages)
 
 

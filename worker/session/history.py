@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from swarm.core.transcript import fold_messages, message_ids
 from swarm.permissions.rules import EDITORS
-from worker.messages import Block, Message, blocks_of, tool_uses, user_message, without_thoughts
+from worker.messages import Block, Message, blocks_of, tool_uses, user_message
 from worker.session.transcript import Line
 
 RETRY = "retry"
@@ -67,13 +67,9 @@ def attempt_of(lines: Sequence[Line], session: str) -> int:
 
 
 def fold_session(lines: Sequence[Line], session: str) -> list[Message]:
-    """Return the messages of a session with those of the sessions that it goes on from.
-
-    Without the thoughts in them: they are good only after exactly what they came after, and the session
-    that goes on begins with other words.
-    """
+    """Return the messages of a session with those of the sessions that it goes on from."""
     chain = _chain(lines, session)
-    return without_thoughts(fold_messages(_as_one(lines, chain, session), session))
+    return fold_messages(_as_one(lines, chain, session), session)
 
 
 def paths_written(lines: Sequence[Line], task_id: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from swarm.values import Value
 from worker.messages import Block, tool_uses
@@ -77,3 +78,10 @@ def began_since(lines: Sequence[Line], task_id: str, then: str) -> bool:
 def last_time(lines: Sequence[Line], session: str) -> str:
     """Return when the last line of this session was written."""
     return max((str(line["time"]) for line in lines if line["session"] == session), default="")
+
+
+def prompt_of(lines: Sequence[Line], session: str) -> Mapping[str, Any] | None:
+    """Return the `prompt` that a session began with; None when its first line tells none."""
+    starts = (line for line in lines if line["type"] == "start" and line["session"] == session)
+    found = next(starts, {}).get("prompt")
+    return found if isinstance(found, dict) else None

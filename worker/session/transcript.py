@@ -53,9 +53,17 @@ class Transcript:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
 
     def start(
-        self, *, cause: str, model: str, parent: str | None = None, carried: Sequence[str] = ()
+        self,
+        *,
+        cause: str,
+        model: str,
+        parent: str | None = None,
+        carried: Sequence[str] = (),
+        prompt: Mapping[str, Any] | None = None,
     ) -> None:
-        self._append(start_line(self._next(), cause=cause, model=model, parent=parent, carried=carried))
+        self._append(
+            start_line(self._next(), cause=cause, model=model, parent=parent, carried=carried, prompt=prompt)
+        )
 
     def user(self, message: Message, msg_ids: Sequence[str] = ()) -> None:
         """Append a prompt, or mail with its ids: one block for each id, in the same order."""
