@@ -26,7 +26,9 @@ from worker.hold import Hold
 from worker.idle import IdleReason, idle_reason
 from worker.orders import ORPHANED, Orders
 from worker.presence import Presence
+from worker.session.history import carried_mail
 from worker.session.mail import has_letters
+from worker.session.transcript import read_transcript
 from worker.workbench import Workbench
 
 logger = logging.getLogger(__name__)
@@ -53,6 +55,7 @@ class Teammate:
         self._resting = False
         self._rests_because: IdleReason | None = None
         self._unsettled: HeldClaim | None = None
+        self._looked_back = False
 
     async def run(self) -> str:
         """Live until asked to stop; return why it ended. Raises only when it is cancelled.
@@ -160,10 +163,13 @@ class Teammate:
     async def _read_mail(self) -> bool:
         """Let the model read what has come while there is no task; tell whether there was any.
 
-        Mail that could not be read stays with the transcript: it comes up with the next, or the next task.
+        Mail that could not be read stays with the transcript: it comes up with the next, or the next task,
+        or when the next life begins.
         """
         model = self._bench.models.model_for_mail()
-        if model is None or not has_letters(self._team.inbox(self._name), self._name):
+        if model is None or not (
+            self._was_cut_off() or has_letters(self._team.inbox(self._name), self._name)
+        ):
             return False
         self._resting, self._rests_because = False, None
         talk = Correspondence(self._bench, model, self._stop, self._hold)
@@ -174,6 +180,13 @@ class Teammate:
         if terminal.error is not None:
             self._tell_leader(f"My mail was not read: {terminal.error}", "mail not read")
         return True
+
+    def _was_cut_off(self) -> bool:
+        """Tell, once in each life, whether an earlier one took mail that may never have reached its model."""
+        if self._looked_back:
+            return False
+        self._looked_back = True
+        return bool(carried_mail(read_transcript(self._team.layout.transcript(self._name))))
 
     def _why_stopped(self) -> str:
         return ORPHANED if self._orders.ending == ORPHANED else STOPPED

@@ -42,7 +42,7 @@ def start_line(
     carried: Sequence[str] = (),
     prompt: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """First line of a session. `cause` is `claim`, `retry`, `resume` or `lead`.
+    """First line of a session. `cause` is `claim`, `retry`, `resume`, `lead` or `mail`.
 
     `parent` is the session it goes on from; `carried` names mail that stands in that one and is repeated.
     """

@@ -1,0 +1,169 @@
+"""What a teammate without a task does with its mail."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from swarm.core.identity import LEADER
+from swarm.core.message import pause_order, shutdown_request
+from tests.support.live_runs import begin, idle_team, state_of, told
+from tests.support.live_team import LiveTeam
+from tests.support.messages_api import MessagesApi, call, hold, http_error, reply
+
+QUESTION = "Which colour is the sky?"
+NOTED = reply("Noted.")
+AT = "2026-01-01T00:00:00.000Z"
+
+
+@pytest.fixture
+def team(isolated_home: Path) -> LiveTeam:
+    return idle_team(isolated_home)
+
+
+def texts(team: LiveTeam, name: str = LEADER) -> list[str]:
+    return [mail.text for mail in team.mail(name)]
+
+
+def ends(team: LiveTeam) -> list[tuple[str, str]]:
+    return [(line["why"], line["outcome"]) for line in team.lines("w1") if line["type"] == "end"]
+
+
+async def test_the_model_reads_it_and_may_answer(team: LiveTeam) -> None:
+    answer = call("SendMessage", {"to": LEADER, "message": "Blue.", "summary": "the colour"})
+
+    with MessagesApi([reply(answer), NOTED]) as api:
+        begin(team, api)
+        await team.until(lambda: state_of(team) == "idle", "it is idle")
+        team.send("w1", QUESTION)
+        await team.until(lambda: len(api.exchanges) == 2 and state_of(team) == "idle", "the mail is read")
+        await team.stop()
+
+    assert told(api.exchanges[0].body).count(QUESTION) == 1
+    assert [exchange.message for exchange in api.refused] == []
+    assert "Blue." in texts(team)
+    assert ends(team) == [("completed", "completed")]
+    assert not team.team.inbox("w1").peek()
+    (start,) = [line for line in team.lines("w1") if line["type"] == "start"]
+    assert (start["cause"], start.get("task")) == ("mail", None)
+
+
+async def test_mail_that_comes_meanwhile_is_read_in_the_same_talk(team: LiveTeam) -> None:
+    """One comes while a command runs, another while the last answer is given: that one opens a next talk."""
+    waits = call("Bash", {"command": "touch began; while [ ! -e go ]; do sleep 0.05; done"})
+    gate = threading.Event()
+
+    with MessagesApi([reply(waits), NOTED.but(hold(gate)), NOTED]) as api:
+        team.send("w1", "letter 1")
+        begin(team, api)
+        await team.until_file("began")
+        team.send("w1", "letter 2")
+        team.write("go", "")
+        await team.until(lambda: len(api.exchanges) == 2, "the second request")
+        team.send("w1", "letter 3")
+        gate.set()
+        await team.until(lambda: len(api.exchanges) == 3 and state_of(team) == "idle", "all is read")
+        await team.stop()
+
+    seen = [told(exchange.body) for exchange in api.exchanges]
+    assert ["letter 2" in text for text in seen] == [False, True, False]
+    assert ["letter 3" in text for text in seen] == [False, False, True]
+    assert len(team.sessions("w1")) == 2
+    assert api.refused == []
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+async def test_mail_that_was_cut_off_comes_up_again_and_is_given_once(team: LiveTeam, how: str) -> None:
+    gate = threading.Event()
+
+    with MessagesApi([NOTED.but(hold(gate)), NOTED, NOTED]) as api:
+        team.send("w1", QUESTION)
+        begin(team, api)
+        await team.until(lambda: len(api.exchanges) == 1, "a request")
+        await (team.kill("w1") if how == "kill" else team.stop("w1"))
+        gate.set()
+        begin(team, api, life=2)
+        await team.until(lambda: len(api.exchanges) == 2 and state_of(team) == "idle", "it is read again")
+        for _ in range(3):
+            await team.until_looked("w1")
+        assert len(api.exchanges) == 2
+        team.send("w1", "And another one.")
+        await team.until(lambda: len(api.exchanges) == 3 and state_of(team) == "idle", "the next is read")
+        await team.stop()
+
+    assert [told(exchange.body).count(QUESTION) for exchange in api.exchanges] == [1, 1, 0]
+    assert api.refused == []
+
+
+async def test_orders_are_obeyed_without_a_model(team: LiveTeam) -> None:
+    with MessagesApi([]) as api:
+        begin(team, api)
+        await team.until(lambda: state_of(team) == "idle", "it is idle")
+        team.send("w1", pause_order(AT))
+        await team.until(lambda: state_of(team) == "paused", "it is paused")
+        team.send("w1", QUESTION)
+        await asyncio.sleep(0.3)
+        assert api.exchanges == []
+        team.send("w1", shutdown_request(LEADER, "w1", AT, "enough"))
+        assert await team.ended("w1") == "asked"
+
+    assert api.exchanges == []
+    assert [mail.text for mail in team.team.inbox("w1").peek()] == [QUESTION]
+
+
+async def test_a_pause_holds_the_mail_back(team: LiveTeam) -> None:
+    with MessagesApi([NOTED]) as api:
+        begin(team, api)
+        team.send("w1", pause_order(AT))
+        await team.until(lambda: state_of(team) == "paused", "it is paused")
+        team.send("w1", QUESTION)
+        await asyncio.sleep(0.3)
+        assert api.exchanges == []
+        team.send("w1", pause_order(AT, go_on=True))
+        await team.until(lambda: api.exchanges and state_of(team) == "idle", "the mail is read")
+        await team.stop()
+
+    assert [told(exchange.body).count(QUESTION) for exchange in api.exchanges] == [1]
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [(http_error(401, "invalid x-api-key"), "no access"), (http_error(400, "odd"), "odd")],
+    ids=["401", "400"],
+)
+async def test_an_error_is_told_once_and_asked_again_only_with_new_mail(
+    team: LiveTeam, error: Any, why: str
+) -> None:
+    with MessagesApi([error, NOTED]) as api:
+        begin(team, api)
+        team.send("w1", QUESTION)
+        await team.until(lambda: api.exchanges and state_of(team) == "idle", "it gave up")
+        for _ in range(3):
+            await team.until_looked("w1")
+        assert len(api.exchanges) == 1
+        (complaint,) = [text for text in texts(team) if "My mail was not read" in text]
+        assert why in complaint
+
+        team.send("w1", "Try again.")
+        await team.until(lambda: len(api.exchanges) == 2 and state_of(team) == "idle", "the mail is read")
+        await team.stop()
+
+    last = told(api.exchanges[1].body)
+    assert (last.count(QUESTION), last.count("Try again.")) == (1, 1)
+    assert ends(team) == [("model_error", "released"), ("completed", "completed")]
+    assert len([text for text in texts(team) if "My mail was not read" in text]) == 1
+
+
+async def test_a_scripted_teammate_leaves_its_mail_for_its_next_task(team: LiveTeam) -> None:
+    team.send("w1", QUESTION)
+    team.start("w1")
+    await team.until(lambda: state_of(team) == "idle", "it is idle")
+    await team.until_looked("w1")
+    await team.stop()
+
+    assert [mail.text for mail in team.team.inbox("w1").peek()] == [QUESTION]
+    assert team.lines("w1") == []
