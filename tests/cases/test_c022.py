@@ -1,0 +1,106 @@
+"""A question for permission never came up at the leader, and each call hung, even where all was allowed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from swarm.testing.wait import wait_until
+from tests.support.command import Ended, Shell
+from tests.support.live_runs import BACKENDS, access, placed, told, write_live_team
+from tests.support.messages_api import Exchange, MessagesApi, Reply, call, reply
+
+pytestmark = pytest.mark.timeout(120)
+
+SOON = 5.0
+WRITE = call("Write", {"file_path": "made.txt", "content": "made\n"})
+TASK = {"key": "a", "subject": "Make it", "script": [{"say": "x"}]}
+
+
+def turn(exchange: Exchange) -> Reply:
+    return reply("All done.") if exchange.turns else reply(WRITE)
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
+    with placed(str(request.param)) as place:
+        yield place
+
+
+@pytest.fixture
+def shell(isolated_home: Path, tmp_path: Path) -> Shell:
+    return Shell(isolated_home, tmp_path)
+
+
+def requests(shell: Shell, kind: str) -> list[Path]:
+    return sorted((shell.root / "teams/t1/permissions" / kind).glob("*.json"))
+
+
+def events(shell: Shell, kind: str) -> list[dict[str, object]]:
+    lines = (shell.root / "teams/t1/events.jsonl").read_text().splitlines()
+    return [event for event in map(json.loads, lines) if event["event"] == kind]
+
+
+def run(shell: Shell, api: MessagesApi, backend: dict[str, Any], mode: str) -> Ended:
+    file = write_live_team(shell, [TASK], permissions={"mode": mode})
+    return shell.swarm("run", file, "--json", **backend, **access(api))
+
+
+def test_with_nobody_to_ask_it_is_denied_at_once_and_listed(shell: Shell, backend: dict[str, Any]) -> None:
+    """The model hears why and what would allow it, and so does the person."""
+    with MessagesApi(turn) as api:
+        ended = run(shell, api, backend, "default")
+
+    assert api.refused == []
+    asked, answered = api.exchanges
+    assert asked.finished is not None
+    assert answered.received - asked.finished < SOON
+    assert not (shell.cwd / "ws/made.txt").exists()
+    (resolved,) = [json.loads(path.read_text()) for path in requests(shell, "resolved")]
+    assert requests(shell, "pending") == []
+    (denied,) = ended.json()["denied"]
+    assert denied["suggested_rule"]
+    assert (resolved["outcome"], resolved["request"]["tool"]) == ("deny", "Write")
+    assert denied["suggested_rule"] in told(answered.body)
+    assert denied["suggested_rule"] in Path(ended.json()["report"]).read_text()
+    assert len(events(shell, "permission_requested")) == len(events(shell, "permission_resolved")) == 1
+
+
+def test_it_is_on_disk_while_the_run_goes_on(shell: Shell) -> None:
+    """Who looks need not wait for the end: it is listed within five seconds."""
+    file = write_live_team(shell, [TASK], permissions={"mode": "default"})
+
+    def slow(exchange: Exchange) -> Reply:
+        if exchange.turns == 0:
+            return reply(WRITE)
+        wait_until((shell.cwd / "go").exists, timeout=60, what="the test has looked")
+        return reply("All done.")
+
+    with MessagesApi(slow) as api:
+        process = shell.start("run", file, **access(api))
+        wait_until(lambda: api.exchanges and api.exchanges[0].finished, timeout=30, what="the call is made")
+        began = time.monotonic()
+        wait_until(lambda: requests(shell, "resolved"), timeout=30, what="the request is listed")
+        assert time.monotonic() - began < SOON
+        shown = shell.swarm("events")
+        (shell.cwd / "go").touch()
+        out, err = process.communicate(timeout=60)
+
+    assert "tool Write; outcome deny" in shown.out
+    assert "denied to w1" in out, err
+
+
+def test_where_all_is_allowed_no_request_is_made(shell: Shell, backend: dict[str, Any]) -> None:
+    with MessagesApi(turn) as api:
+        ended = run(shell, api, backend, "bypassPermissions")
+
+    assert ended.code == 0, ended.err
+    assert (shell.cwd / "ws/made.txt").read_text() == "made\n"
+    assert ended.json()["denied"] == []
+    assert requests(shell, "pending") == requests(shell, "resolved") == []
+    assert events(shell, "permission_requested") == []
