@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from swarm.errors import SwarmError
+from swarm.errors import StateError, SwarmError
 from swarm.storage.processes import new_short_id
 from worker.hold import Hold
 from worker.loop.reasons import COMPLETED, Terminal
@@ -22,6 +22,7 @@ MAIL = "mail"
 
 READ = "completed"
 UNREAD = "released"
+FAULT = "fault"
 
 
 class Correspondence:
@@ -33,14 +34,28 @@ class Correspondence:
         self._talk = _MailTalk(bench, Subject(model=model, check=lambda: None), stop, self.id, hold)
 
     async def run(self) -> Terminal:
-        """Return how the talk ended; what was not answered stands in the transcript and comes up again."""
-        terminal = await self._talk.begin()
+        """Return how the talk ended; what was not answered stands in the transcript and comes up again.
+
+        A fault of our own is such an end; raises only when the team's files cannot be used.
+        """
+        try:
+            terminal = await self._talk.begin()
+        except StateError:
+            raise
+        except Exception as error:
+            logger.exception("mail session failed")
+            terminal = _broken(error)
         try:
             outcome = READ if terminal.reason == COMPLETED else UNREAD
             self._talk.transcript.end(why=terminal.reason, outcome=outcome)
         except SwarmError as error:
             logger.warning("transcript not ended", extra={"swarm_error": str(error)})
         return terminal
+
+
+def _broken(error: Exception) -> Terminal:
+    told = error if isinstance(error, SwarmError) else SwarmError(f"{type(error).__name__}: {error}")
+    return Terminal(reason=FAULT, messages=(), turns=0, usage={}, error=told)
 
 
 class _MailTalk(Talk):

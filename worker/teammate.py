@@ -161,7 +161,7 @@ class Teammate:
             self._report(outcome)
 
     async def _read_mail(self) -> bool:
-        """Let the model read what has come while there is no task; tell whether there was any.
+        """Let the model read what has come while there is no task; tell whether it read any.
 
         Mail that could not be read stays with the transcript: it comes up with the next, or the next task,
         or when the next life begins.
@@ -179,7 +179,7 @@ class Teammate:
         logger.info("mail read", extra={"swarm_reason": terminal.reason})
         if terminal.error is not None:
             self._tell_leader(f"My mail was not read: {terminal.error}", "mail not read")
-        return True
+        return terminal.error is None
 
     def _was_cut_off(self) -> bool:
         """Tell, once in each life, whether an earlier one took mail that may never have reached its model."""

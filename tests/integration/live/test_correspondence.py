@@ -11,9 +11,13 @@ import pytest
 
 from swarm.core.identity import LEADER
 from swarm.core.message import pause_order, shutdown_request
+from swarm.testing.wait import eventually
 from tests.support.live_runs import begin, idle_team, state_of, told
 from tests.support.live_team import LiveTeam
 from tests.support.messages_api import MessagesApi, call, hold, http_error, reply
+from tests.support.models import FakeModel
+from worker.presence import Presence
+from worker.teammate import Teammate
 
 QUESTION = "Which colour is the sky?"
 NOTED = reply("Noted.")
@@ -167,3 +171,61 @@ async def test_a_scripted_teammate_leaves_its_mail_for_its_next_task(team: LiveT
 
     assert [mail.text for mail in team.team.inbox("w1").peek()] == [QUESTION]
     assert team.lines("w1") == []
+
+
+async def test_a_fault_in_a_talk_does_not_end_the_teammate(team: LiveTeam) -> None:
+    """It is told once, and the next mail is read as if nothing had been."""
+    model = FakeModel(RuntimeError("a fault of the worker"), "Noted.")
+    stop, hint = asyncio.Event(), asyncio.Event()
+    bench = team.bench("w1", model)
+    team.send("w1", QUESTION)
+    living = asyncio.create_task(Teammate(bench, Presence(team.team, team.spec("w1")), stop, hint).run())
+    await eventually(lambda: "fault of the worker" in "".join(texts(team)), what="the leader is told")
+    await eventually(lambda: state_of(team) == "idle", what="it is idle")
+    team.send("w1", "Try again.")
+    hint.set()
+    await eventually(lambda: len(model.requests) == 2 and state_of(team) == "idle", what="it is read")
+    stop.set()
+
+    assert await living == "asked"
+    assert [why for why, _ in ends(team)] == ["fault", "completed"]
+    assert str(model.requests[1].messages).count(QUESTION) == 1
+
+
+async def test_without_money_the_mail_waits_and_the_leader_knows(isolated_home: Path) -> None:
+    team = idle_team(isolated_home)
+    team.team.costs.set_terms({"budget_usd": 0.0001})
+    with MessagesApi([]) as api:
+        team.send("w1", QUESTION)
+        begin(team, api)
+        await team.until(lambda: "My mail was not read" in "".join(texts(team)), "the leader is told")
+        await team.until(lambda: state_of(team) == "idle", "it is idle")
+        for _ in range(3):
+            await team.until_looked("w1")
+        await team.stop()
+
+    assert api.exchanges == []
+    assert ends(team) == [("budget_spent", "released")]
+    assert len([text for text in texts(team) if "My mail was not read" in text]) == 1
+
+
+async def test_mail_that_cannot_be_taken_is_not_tried_again_and_again(
+    team: LiveTeam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stays unread; until something changes, one attempt is enough."""
+
+    def break_off(_: object) -> str:
+        raise RuntimeError("a message that we choke on")
+
+    monkeypatch.setattr("worker.session.mail.wrap_teammate_message", break_off)
+    with MessagesApi([]) as api:
+        team.send("w1", QUESTION)
+        begin(team, api, time_scale=1.0)
+        await team.until(lambda: "choke" in "".join(texts(team)), "the leader is told")
+        await team.until(lambda: state_of(team) == "idle", "it is idle")
+        for _ in range(3):
+            await team.until_looked("w1")
+        await team.stop()
+
+    assert len(team.sessions("w1")) == 1
+    assert [mail.text for mail in team.team.inbox("w1").peek()] == [QUESTION]
