@@ -153,6 +153,36 @@ async def test_by_a_stop(isolated_home: Path, when: str, count: int) -> None:
         assert interrupted == ([True] if count == 1 else [False, True, True][: len(interrupted)])
 
 
+async def test_by_a_stop_while_three_run_side_by_side(isolated_home: Path) -> None:
+    """All of them had begun, so all are answered as interrupted, those of an answer that still comes too."""
+    team = live_team(isolated_home, work())
+    stop, gate, running = asyncio.Event(), threading.Event(), []
+
+    class Endless(Glob):
+        async def run(self, *_: Any) -> ToolOutput:
+            running.append(self)
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    first = reply(thinking("hm"), LOOK, LOOK, LOOK, "and", faults=(hold(gate, blocks=4),))
+    with MessagesApi([first, reply("All done.")]) as api:
+        bench = live_bench(team, api)
+        endless = Endless(bench.team.settings)
+        tools = tuple(endless if one.name == "Glob" else one for one in bench.tools)
+        session = asyncio.create_task(team.begin(bench.replace(tools=tools), stop).run())
+        await team.until(lambda: len(running) == 3, "all three run")
+        stop.set()
+        await asyncio.wait_for(session, timeout=20)
+        gate.set()
+        await bench.models.close()
+        outcome = await one_session(team, api, life=2)
+
+    assert outcome is not None
+    assert outcome.status == "completed", outcome.reason
+    check_pairs(api)
+    assert [is_interrupted(one) for one in results_in(api.exchanges[-1])] == [True] * 3
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_by_ctrl_c(isolated_home: Path, tmp_path: Path, backend: str) -> None:
     """The whole run is interrupted and taken up again; the command is not run a second time."""
