@@ -116,6 +116,7 @@ class Run:
             leader_run_id=self._leader_run_id,
             workspace=os.path.realpath(self._loaded.workspace),
             model=member.model,
+            fallback_model=self._loaded.team.fallback_model,
             permission_mode=self._options.permission_mode or member.permission_mode,
             color=color_for(position),
             backend=self._backend.name,
