@@ -61,7 +61,8 @@ async def _live(arrival: Arrival, stop: asyncio.Event, hint: asyncio.Event) -> s
     try:
         return await Teammate(bench, arrival.presence, stop, hint).run()
     finally:
-        await asyncio.wait([loading])
+        loading.cancel()
+        await asyncio.gather(loading, return_exceptions=True)
         await bench.models.close()
 
 

@@ -30,6 +30,7 @@ from tests.support.messages_api.exchange import Exchange
 
 pytestmark = pytest.mark.timeout(120)
 
+LONG = [pytest.mark.soak, pytest.mark.timeout(900)]
 TURNS = 200
 """As many as a session may have; the last of them is the report."""
 IMPATIENT: dict[str, Any] = {
@@ -132,7 +133,7 @@ def a_team(make: Make) -> LiveTeam:
 
 
 @pytest.mark.parametrize(
-    ("seed", "turns"), [(1, 80), *(pytest.param(seed, TURNS, marks=pytest.mark.soak) for seed in range(2, 7))]
+    ("seed", "turns"), [(1, 80), *(pytest.param(seed, TURNS, marks=LONG) for seed in range(2, 7))]
 )
 async def test_a_long_session_in_bad_weather_ends_right(make: Make, seed: int, turns: int) -> None:
     """Each call has one result, each command ran once, and nothing that was sent was refused."""
