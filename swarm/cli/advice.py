@@ -26,7 +26,7 @@ def _all(agents: Sequence[Present], team: str, which: str, leader: str, *, unfin
     dead = names(lambda agent: agent.state == "dead")
     if leader == "gone" and unfinished:
         yield f"swarm resume {team} takes the run up again"
-    elif dead:
+    elif dead and unfinished:
         yield f"swarm restart {dead[0]}{which} starts it anew{_and_so(dead)}"
     if cut := names(lambda agent: agent.start_was_cut):
         yield f"swarm spawn {cut[0]}{which} starts it{_and_so(cut)}"
