@@ -111,6 +111,24 @@ def test_status_says_what_helps(demo: Swarm, team: Team) -> None:
     assert demo("status").lines[-1].startswith("  w2 ")
 
 
+def test_status_of_a_run_that_is_over_says_how_to_go_on(demo: Swarm, team: Team) -> None:
+    """Not done, and nobody leads: the way on is the run's, not that of one teammate."""
+    add(demo, "first")
+    add(demo, "second", "--blocked-by", "1")
+    token = claimed(demo, "1")
+    team.agents.save(a_record("w1", pid=GONE_PID))
+    Path(team.layout.team_file).write_text("name: demo\n")
+    assert demo("status").lines[-1] == "swarm resume demo takes the run up again"
+
+    assert demo("task", "fail", "1", "--as", "w1", "--token", token, "--reason", "no luck").code == 0
+    assert demo("status", "-t", "demo").lines[-2:] == [
+        "swarm task retry 1 -t demo lets task 1 be tried again",
+        "swarm resume demo takes the run up again",
+    ]
+    team.agents.save(a_record("team-lead"))
+    assert demo("status").lines[-1] == "swarm restart w1 starts it anew"
+
+
 def test_status_does_not_wait_to_hear_from_one_who_has_stopped(demo: Swarm, team: Team) -> None:
     team.agents.save(a_record("w1", "stopped", reason="asked", silent=3600))
 
