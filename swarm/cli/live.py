@@ -181,12 +181,12 @@ def _style(color: str) -> str:
 
 
 class PlainLines:
-    """One line per event that matters, for pipes, logs and CI."""
+    """One line per event that matters, for pipes, logs and CI; from this place in the event log on."""
 
-    def __init__(self, team: Team, io: Io) -> None:
+    def __init__(self, team: Team, io: Io, since: int = 0) -> None:
         self._team = team
         self._io = io
-        self._offset = 0
+        self._offset = since
 
     def __enter__(self) -> Self:
         return self
