@@ -53,8 +53,10 @@ def restart(args: Mapping[str, Any], io: Io) -> int:
         )
     timeout = args["timeout"] if args["timeout"] is not None else io.settings.stop_timeout_seconds
     with turn(team, name):
+        before = team.agents.load(name)
+        deaf = before is not None and _is_abandoned(team, before)  # nobody is there to be asked
         with cleaned_up(team, io.environ, [name]):
-            end_agents(team, [name], by=actor(io), timeout=timeout, force=bool(args["force"]))
+            end_agents(team, [name], by=actor(io), timeout=timeout, force=bool(args["force"]) or deaf)
         _start(team, name, args, io)
     return 0
 

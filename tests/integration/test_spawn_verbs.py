@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -128,13 +129,17 @@ def test_who_died_gets_a_next_life(team: LiveTeam, shell: Shell) -> None:
     assert record(team).backend == "process"
 
 
-def test_a_start_that_was_cut_short_does_not_block_its_name(team: LiveTeam, shell: Shell) -> None:
+@pytest.mark.parametrize("verb", ["spawn", "restart"])
+def test_a_start_that_was_cut_short_does_not_block_its_name(team: LiveTeam, shell: Shell, verb: str) -> None:
     """Whoever began it was killed before there was a process; without a leader nobody else can be at it."""
     team.team.agents.save(starting_record(team.spec("w1", backend="process"), team.team.clock.now()))
-    spawn(shell, "w1")
+    began = time.monotonic()
+    ended = shell.swarm(verb, "w1", "--backend", "process", SWARM_TIME_SCALE="5")
 
+    assert ended.code == 0, ended.err
+    assert time.monotonic() - began < team.settings.stop_timeout_seconds * 5, "nobody was waited for"
     assert record(team).run_id == team.run_id("w1", 2)
-    works(team)
+    assert record(team).pid is not None
 
 
 def test_a_start_that_a_leader_may_be_at_is_waited_for_no_longer_than_it_may_take(
