@@ -83,12 +83,16 @@ def ask_to_end(process: Leader) -> bool:
 
 
 def ask_marked(mark: str, wait: float) -> None:
-    """Send TERM to all that carries the `mark` ("NAME=value"), and give it at most so long to end."""
+    """Send TERM to all that carries the `mark` ("NAME=value"); wait until those that lead a session are gone.
+
+    That is what was started as a command; what it has started may be deaf, and is not waited for.
+    """
     deadline = time.monotonic() + wait
-    asked = [Leader(seen.pid, seen.start_ticks) for seen in members(None, mark)]
-    for one in asked:
-        ask_to_end(one)
-    while any(is_running(*one) for one in asked) and time.monotonic() < deadline:
+    asked = members(None, mark)
+    for seen in asked:
+        ask_to_end(Leader(seen.pid, seen.start_ticks))
+    commands = [seen for seen in asked if seen.pid == seen.session]
+    while any(is_running(seen.pid, seen.start_ticks) for seen in commands) and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
 
 
