@@ -41,10 +41,16 @@ def test_killed_workers_lose_and_double_nothing(run: KilledRun, seed: int) -> No
 @pytest.mark.parametrize("seed", range(12))
 def test_a_killed_leader_loses_and_doubles_nothing(run: KilledRun, seed: int) -> None:
     """Also one that has just begun to start its teammates, and one that has just taken up the run."""
-    run.check(kill_leaders(run, random.Random(seed), 1 + seed % 3, workers=False))
+    ended = kill_leaders(run, random.Random(seed), 1 + seed % 3, workers=False)
+
+    assert run.leaders
+    run.check(ended)
 
 
 @pytest.mark.parametrize("backend", OWN_PROCESSES)
 @pytest.mark.parametrize("seed", range(12))
 def test_leaders_and_workers_killed_in_turn_lose_and_double_nothing(run: KilledRun, seed: int) -> None:
-    run.check(kill_leaders(run, random.Random(100 + seed), 1 + seed % 3, workers=True))
+    ended = kill_leaders(run, random.Random(100 + seed), 1 + seed % 3, workers=True)
+
+    assert run.leaders
+    run.check(ended)

@@ -18,6 +18,7 @@ import yaml
 
 from swarm.core.transcript import is_interrupted
 from swarm.errors import EXIT_CODES
+from swarm.testing.wait import wait_until
 from tests.support.command import Ended, Shell, processes_of_run
 from tests.support.live_team import git, make_repository
 from tests.support.private_tmux import PrivateTmux, private_tmux
@@ -85,6 +86,8 @@ class KilledRun:
         self._commits = commits
         self.shell = Shell(home, cwd)
         self.kills = 0
+        """How many were killed, and of these:"""
+        self.leaders = 0
         self._deaths: Counter[str] = Counter()
         self._tasks = tasks
         self._backend = backend
@@ -117,11 +120,17 @@ class KilledRun:
             return True
         return False
 
+    def let_begin(self, commands: int, going: subprocess.Popen[str]) -> None:
+        """Wait until so many more commands have begun, or until the run is over."""
+        wanted = len(self._starts()) + commands
+        wait_until(lambda: len(self._starts()) >= wanted or going.poll() is not None, timeout=60)
+
     def kill_leader(self, process: subprocess.Popen[str]) -> None:
         """Kill who leads. It may have come to its end by then, or have lost a teammate that just came up."""
         process.kill()
         _, err = process.communicate()
         self.kills += process.returncode == -signal.SIGKILL
+        self.leaders += process.returncode == -signal.SIGKILL
         if process.returncode == EXIT_CODES["not_started"]:
             assert json.loads(err)["error"]["code"] == "not_started", err
         else:
@@ -143,6 +152,11 @@ class KilledRun:
                 os.kill(pid, signal.SIGKILL)
 
     # What is on disk
+
+    def _starts(self) -> list[str]:
+        with suppress(FileNotFoundError):
+            return (self.shell.cwd / "ws/starts").read_text(encoding="utf-8").splitlines()
+        return []
 
     def states(self) -> dict[str, str | None]:
         """Return the reason of each teammate that has stopped, and the state of the others."""
@@ -229,8 +243,7 @@ class KilledRun:
 
     def _check_starts(self, calls: Sequence[Call]) -> None:
         """What the commands say of themselves: each began as often as the transcripts say, or was cut off."""
-        lines = (self.shell.cwd / "ws/starts").read_text(encoding="utf-8").splitlines()
-        starts = Counter(lines)
+        starts = Counter(self._starts())
         made = Counter(call.noted for call in calls)
         ended = Counter(call.noted for call in calls if not call.cut_off)
         assert starts.keys() <= made.keys()
@@ -338,8 +351,12 @@ def kill_leaders(run: KilledRun, chance: random.Random, kills: int, *, workers: 
     for _ in range(kills):
         going = run.begin()
         for _ in range(chance.randint(0, 2) if workers else 0):
-            time.sleep(chance.uniform(0.3, 1.5))
+            run.let_begin(chance.randint(1, 3), going)
             run.kill_a_worker(chance)
-        time.sleep(chance.uniform(0.1, 1.5) if chance.random() < 0.5 else chance.uniform(1.5, 4.0))
+        if chance.random() < 0.5:
+            time.sleep(chance.uniform(0.1, 1.0))  # while it starts its teammates, or has just done so
+        else:
+            run.let_begin(chance.randint(1, 6), going)
+            time.sleep(chance.uniform(0.0, 0.3))
         run.kill_leader(going)
     return run.end(run.begin())
