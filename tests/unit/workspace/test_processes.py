@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -14,7 +15,15 @@ from swarm.core.identity import make_run_id
 from swarm.storage.processes import new_run
 from swarm.testing.wait import wait_until
 from swarm.workspace import processes
-from swarm.workspace.processes import Leader, is_running, kill_tree, members, start_ticks
+from swarm.workspace.processes import (
+    Leader,
+    ask_marked,
+    is_running,
+    kill_one,
+    kill_tree,
+    members,
+    start_ticks,
+)
 
 
 @pytest.fixture
@@ -114,6 +123,35 @@ def test_the_group_outlives_its_leader(start):
     assert [seen.pid for seen in members(leader, None)] == [child]
     assert kill_tree(leader, None, 2) == ()
     assert start_ticks(child) is None
+
+
+def test_who_carries_a_mark_is_asked_and_what_is_deaf_below_it_is_not_waited_for(start):
+    mark = new_run()
+    process = start(
+        "trap 'echo asked; exit 3' TERM; (trap '' TERM; echo up; exec sleep 60) & wait", SWARM_COMMIT=mark
+    )
+    assert process.stdout.readline() == "up\n"
+    other = start("sleep 60", SWARM_COMMIT=f"{mark}0")
+    began = time.monotonic()
+
+    ask_marked(f"SWARM_COMMIT={mark}", 20)
+
+    assert time.monotonic() - began < 10
+    assert process.stdout.readline() == "asked\n"
+    assert process.wait() == 3
+    assert other.poll() is None
+
+
+def test_one_process_is_killed_and_not_who_has_its_number_since(start):
+    process = start("sleep 60 & echo $!; wait")
+    child = int(process.stdout.readline())
+
+    kill_one(leader_of(process)._replace(start_ticks=1))
+    assert process.poll() is None
+    kill_one(leader_of(process))
+
+    assert process.wait() == -signal.SIGKILL
+    assert start_ticks(child) is not None
 
 
 def test_a_mark_finds_what_has_left_the_tree(start):
