@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from swarm.core.agent import AgentRecord
+from swarm.core.identity import LEADER
 from swarm.errors import StateError
 from swarm.leader.orders import drop_orders, order_stop, waiting_orders
 from swarm.storage import processes
@@ -37,7 +38,7 @@ def end_agents(
     alive: dict[str, AgentRecord] = {}
     for name in names:
         record = team.agents.load(name)
-        if record is None or is_over(record):
+        if record is None or is_over(record) or _went_with_its_leader(team, record):
             _settle(team, record, by)
             outcomes[name] = ALREADY_ENDED
         else:
@@ -58,6 +59,14 @@ def is_over(record: AgentRecord) -> bool:
     if record.backend == _IN_PROCESS or state == "unknown":
         return record.state == "stopped" or state == "dead"
     return state == "dead"
+
+
+def _went_with_its_leader(team: Team, record: AgentRecord) -> bool:
+    """Tell whether it was to come up in the process of a leader that is gone, or that leads no more."""
+    if record.backend != _IN_PROCESS or record.pid is not None:
+        return False
+    leader = team.agents.load(LEADER)
+    return leader is None or leader.run_id != record.leader or is_over(leader)
 
 
 def _wait(team: Team, records: Iterable[AgentRecord], timeout: float) -> None:
