@@ -10,7 +10,7 @@ import os
 import shlex
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from swarm.backends.panes import PaneBackend
@@ -132,6 +132,9 @@ class ItermTerminal:
 
     def tidy(self) -> None:
         """Do nothing: iTerm2 closes a tab with its last pane."""
+
+    def sweep(self, handles: Collection[Mapping[str, Any]], agents: Collection[str] | None) -> None:
+        """Do nothing: a pane of iTerm2 is found by its handle only."""
 
     def _ask(self, *arguments: str) -> str:
         try:

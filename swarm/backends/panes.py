@@ -7,7 +7,7 @@ passing failure of a terminal can make it dead, and no pane that stays open can 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from swarm.backends.ending import stop_all, until_gone
@@ -56,6 +56,13 @@ class Terminal(Protocol):
 
     def tidy(self) -> None:
         """End what was made for panes and holds none any more."""
+        ...
+
+    def sweep(self, handles: Collection[Mapping[str, Any]], agents: Collection[str] | None) -> None:
+        """Close the team's panes of these agents, or of all, in which nothing runs, and tidy up.
+
+        These are looked for where panes come now, and where those of the `handles` are or were.
+        """
         ...
 
 

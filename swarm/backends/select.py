@@ -18,12 +18,15 @@ _ANSWER_SECONDS = 10.0
 
 
 def select_backend(
-    asked: str, environ: Mapping[str, str], preferred: tuple[str, ...] = FOR_RUN
+    asked: str, environ: Mapping[str, str], preferred: tuple[str, ...] = FOR_RUN, *, by: str = "name"
 ) -> tuple[str, str]:
-    """Return the backend to use and the reason; a named one is taken or refused, never swapped."""
+    """Return the backend to use and the reason; a named one is taken or refused, never swapped.
+
+    `by` says where it stands that it is wanted.
+    """
     if asked not in KNOWN:
         raise ConfigError(
-            f"there is no backend {asked!r}; choose one of {', '.join(KNOWN)}",
+            f"there is no backend {asked!r}, asked for by {by}; choose one of {', '.join(KNOWN)}",
             code="bad_value",
             details={"value": asked, "valid": list(KNOWN)},
         )
@@ -32,11 +35,11 @@ def select_backend(
     why_not = why_not_usable(asked, environ)
     if why_not is not None:
         raise ConfigError(
-            f"the backend {asked!r} {why_not}; use --backend {preferred[-1]}",
+            f"the backend {asked!r}, asked for by {by}, {why_not}; use --backend {preferred[-1]}",
             code="bad_value",
             details={"value": asked, "valid": [name for name in KNOWN if name != asked]},
         )
-    return asked, "asked for by name"
+    return asked, f"asked for by {by}"
 
 
 def why_not_usable(name: str, environ: Mapping[str, str]) -> str | None:

@@ -6,12 +6,12 @@ import hashlib
 import os
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from swarm.backends.panes import PaneBackend
 from swarm.backends.tmux_client import NO_SERVER, NO_SPACE, NO_TARGET, Pane, TmuxError, TmuxServer
-from swarm.backends.tmux_socket import end_own_server, make_socket_folder, own_pane, own_socket
+from swarm.backends.tmux_socket import end_own_server, make_socket_folder, own_pane, own_socket, told_socket
 from swarm.storage.team import Team
 
 _TRIES = 4
@@ -112,14 +112,29 @@ class TmuxTerminal:
         """Return the tmux command that selects the pane, and attaches unless we are on that server."""
         socket, pane = handle["socket"], handle["pane"]
         select = ("tmux", "-S", socket, "select-window", "-t", pane, ";", "select-pane", "-t", pane, ";")
-        if self._environ.get("TMUX", "").rpartition(",")[0].rpartition(",")[0] == socket:
+        if told_socket(self._environ) == socket:
             return (*select, "switch-client", "-t", pane)
         return ("env", "-u", "TMUX", *select, "attach-session", "-t", pane)
 
     def tidy(self) -> None:
         """End the team's own server once nothing is in it."""
-        if os.path.exists(self._own_socket):
-            end_own_server(self._server(self._own_socket))
+        self._tidy(self._own_socket)
+
+    def sweep(self, handles: Collection[Mapping[str, Any]], agents: Collection[str] | None) -> None:
+        """Close panes of the team in which nothing runs, on every server that it had some on."""
+        known = {str(handle["socket"]) for handle in handles}
+        for socket in {*known, self._own_socket, told_socket(self._environ)}:
+            if os.path.exists(socket):
+                server = self._server(socket)
+                for agent, pane in server.find_ended(self._label):
+                    if agents is None or agent in agents:
+                        server.close_pane(pane.id, pane.pid)
+                self._tidy(socket)
+
+    def _tidy(self, socket: str) -> None:
+        """End a server of the team's own, wherever TMUX_TMPDIR had it put; no other."""
+        if os.path.basename(socket) == os.path.basename(self._own_socket) and os.path.exists(socket):
+            end_own_server(self._server(socket))
 
     def _server(self, socket: str) -> TmuxServer:
         return TmuxServer(socket, self._environ, timeout=self._timeout)

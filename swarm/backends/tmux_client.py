@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from swarm.errors import BackendError
+from swarm.storage.processes import start_ticks
 
 MISSING, NO_SERVER, NO_TARGET, NO_SPACE, TAKEN, SILENT, OTHER = (
     "missing", "no_server", "no_target", "no_space", "taken", "silent", "other",
@@ -98,6 +99,14 @@ class TmuxServer:
         lines = self._read("list-windows", "-a", "-F", "#{session_id} #{window_id}", "-f", wanted)
         found = (_WINDOW_LINE.fullmatch(line) for line in lines)
         return tuple((match[1], match[2]) for match in found if match)
+
+    def find_ended(self, label: str) -> tuple[tuple[str, Pane], ...]:
+        """Return the panes of windows labelled so in which a program of ours has ended, and whose it was."""
+        ours = f"#{{&&:#{{==:#{{@swarm_team}},{label}}},#{{m:*SWARM_RUN_ID=*,#{{pane_start_command}}}}}}"
+        lines = self._read("list-panes", "-a", "-F", f"{_PANE}|#{{@swarm_agent}}", "-f", ours)
+        told = (line.partition("|") for line in lines)
+        found = ((agent, pane) for facts, _, agent in told for pane in _panes([facts]))
+        return tuple(one for one in found if one[1].dead or start_ticks(one[1].pid) is None)
 
     def server_pid(self) -> int | None:
         """Return the pid of the running server."""

@@ -32,6 +32,11 @@ def own_socket(team: str, root: str, environ: Mapping[str, str]) -> str:
     return wished if len(os.fsencode(wished)) <= _SOCKET_MAX else os.path.join(_USUAL, name)
 
 
+def told_socket(environ: Mapping[str, str]) -> str:
+    """Return the socket that TMUX names; "" outside of tmux."""
+    return environ.get("TMUX", "").rpartition(",")[0].rpartition(",")[0]
+
+
 def make_socket_folder(socket: str) -> None:
     """Make the private folder of a socket; refuse one into which somebody else may look."""
     folder = os.path.dirname(socket)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from swarm.backends.port import Backend
@@ -43,11 +42,12 @@ def find_backend_of(team: Team, name: str, environ: Mapping[str, str]) -> Backen
 
 
 @contextmanager
-def cleaned_up(team: Team, names: Iterable[str], environ: Mapping[str, str]) -> Iterator[None]:
-    """Close the panes of those teammates that live when this begins, and have ended when it is over."""
-    backends = [found for name in names if (found := find_backend_of(team, name, environ)) is not None]
+def cleaned_up(team: Team, environ: Mapping[str, str], agents: Collection[str] | None) -> Iterator[None]:
+    """Close the panes that these agents, or all, have had before this and in which nothing runs after it."""
+    from swarm.backends.leftovers import Leftovers
+
+    left = Leftovers(team, environ, agents)
     try:
         yield
     finally:
-        for backend in backends:
-            asyncio.run(backend.cleanup())
+        left.close()

@@ -37,7 +37,7 @@ def stop(args: Mapping[str, Any], io: Io) -> int:
     team = team_to_change(args, io)
     names = _names(args, team.roster.load())
     timeout = args["timeout"] if args["timeout"] is not None else io.settings.stop_timeout_seconds
-    with cleaned_up(team, names, io.environ):
+    with cleaned_up(team, io.environ, None if args["all"] else names):
         outcomes = end_agents(team, names, by=actor(io), timeout=timeout, force=bool(args["force"]))
     return _tell(team, outcomes, io)
 

@@ -6,7 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from swarm.backends.asked import what_is_asked
 from swarm.backends.select import select_backend
+from swarm.cli.backends import cleaned_up
 from swarm.cli.run import drive
 from swarm.cli.session import Io, only_for_people, team_to_change
 from swarm.cli.team_file import read_team_file
@@ -40,7 +42,8 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
         timeout_seconds=args["timeout"],
     )
     prepare_again(team, loaded, options, io.settings)
-    earlier = take_up(team, backend)
+    with cleaned_up(team, io.environ, None):
+        earlier = take_up(team, backend)
     return drive(team, loaded, options, io, earlier)
 
 
@@ -49,4 +52,5 @@ def _backend(team: Team, given: str | None, io: Io) -> tuple[str, str]:
     before = backend_before(team)
     if given is None and before is not None:
         return select_backend(before, io.environ)[0], "where it ran before"
-    return select_backend(given or io.environ.get("SWARM_BACKEND") or "auto", io.environ)
+    asked = what_is_asked(given, io.environ, io.root, team.roster.load().workspace)
+    return select_backend(asked.backend, io.environ, by=asked.by)

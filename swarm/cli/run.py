@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
+from swarm.backends.asked import what_is_asked
 from swarm.backends.select import select_backend
 from swarm.cli.backends import make_backend
 from swarm.cli.closing import print_closing
@@ -38,18 +39,17 @@ _DEMO_PACE_SECONDS = 0.35
 
 def run(args: Mapping[str, Any], io: Io) -> int:
     """Run a team file to its end; return the exit code of its outcome."""
-    options = _options(args, io)
     loaded = read_team_file(args["file"], model=args["model"], teammates=args["teammates"])
     usual = io.environ.get("ANTHROPIC_MODEL")
     if usual and args["model"] is None and loaded.team.model != SCRIPTED_MODEL:
         loaded = read_team_file(args["file"], model=usual, teammates=args["teammates"])
     if args["resume"]:
-        name = options.name or loaded.team.name
+        name = args["name"] or loaded.team.name
         if any(team.name == name for team in list_teams(io.root)):
             from swarm.cli.resume import resume
 
             return resume({**args, "name": name}, io)
-    return _go(loaded, options, io)
+    return _go(loaded, _options(args, io, loaded.workspace), io)
 
 
 def demo(args: Mapping[str, Any], io: Io) -> int:
@@ -66,9 +66,9 @@ def demo(args: Mapping[str, Any], io: Io) -> int:
     return code
 
 
-def _options(args: Mapping[str, Any], io: Io) -> RunOptions:
-    asked = args["backend"] or io.environ.get("SWARM_BACKEND") or "auto"
-    backend, reason = select_backend(asked, io.environ)
+def _options(args: Mapping[str, Any], io: Io, workspace: str | None = None) -> RunOptions:
+    asked = what_is_asked(args["backend"], io.environ, io.root, workspace)
+    backend, reason = select_backend(asked.backend, io.environ, by=asked.by)
     mode = args.get("permission_mode")
     return RunOptions(
         root=io.root,

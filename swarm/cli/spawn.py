@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from swarm.backends.asked import what_is_asked
 from swarm.backends.select import FOR_ONE, select_backend
 from swarm.cli.backends import cleaned_up, make_backend
 from swarm.cli.presence import agent_object, look_at
@@ -34,7 +35,8 @@ def spawn(args: Mapping[str, Any], io: Io) -> int:
     team = team_to_change(args, io)
     name = check_name(args["name"])
     with _turn(team, name):
-        _insist_that_it_is_over(team, name)
+        with cleaned_up(team, io.environ, [name]):
+            _insist_that_it_is_over(team, name)
         _start(team, name, args, io)
     return 0
 
@@ -52,7 +54,7 @@ def restart(args: Mapping[str, Any], io: Io) -> int:
         )
     timeout = args["timeout"] if args["timeout"] is not None else io.settings.stop_timeout_seconds
     with _turn(team, name):
-        with cleaned_up(team, [name], io.environ):
+        with cleaned_up(team, io.environ, [name]):
             end_agents(team, [name], by=actor(io), timeout=timeout, force=bool(args["force"]))
         _start(team, name, args, io)
     return 0
@@ -100,7 +102,7 @@ def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:
 
 
 def _backend(team: Team, name: str, given: str | None, io: Io) -> tuple[str, str]:
-    """Return where it is to run: as the option says, as it did before, as the environment says, or best."""
+    """Return where it is to run: as the option says, as it did before, as is usual here, or best."""
     if given == _IN_PROCESS:
         raise ConfigError(
             "a teammate that is started by hand has a process of its own; use --backend tmux or process",
@@ -110,8 +112,10 @@ def _backend(team: Team, name: str, given: str | None, io: Io) -> tuple[str, str
     before = team.agents.load(name)
     if not given and before is not None and before.backend != _IN_PROCESS:
         return select_backend(before.backend, io.environ, FOR_ONE)[0], "where it ran before"
-    usual = io.environ.get("SWARM_BACKEND")
-    return select_backend(given or (usual if usual != _IN_PROCESS else None) or "auto", io.environ, FOR_ONE)
+    asked = what_is_asked(given, io.environ, io.root, team.roster.load().workspace)
+    if asked.backend == _IN_PROCESS:  # as the usual for runs, of which this is none
+        asked = asked.replace(backend="auto")
+    return select_backend(asked.backend, io.environ, FOR_ONE, by=asked.by)
 
 
 def _check_model(spec: TeammateSpec, team: Team) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from swarm.cli.dead_claims import end_commands_of_the_dead
@@ -32,7 +33,8 @@ def delete(args: Mapping[str, Any], io: Io) -> int:
     name = args["name"]
     last = _last_state(name, io)
     _end_commands(name, io)
-    delete_team(io.root, name, force=args["force"], settings=io.settings, clock=io.clock)
+    with _panes_closed(name, io):
+        delete_team(io.root, name, force=args["force"], settings=io.settings, clock=io.clock)
     if io.json:
         io.print_json(last)
     else:
@@ -46,7 +48,10 @@ def archive(args: Mapping[str, Any], io: Io) -> int:
     name = args["name"]
     last = _last_state(name, io)
     _end_commands(name, io)
-    place = archive_team(Team(Layout(root=io.root).team(name), io.settings, io.clock), force=args["force"])
+    with _panes_closed(name, io):
+        place = archive_team(
+            Team(Layout(root=io.root).team(name), io.settings, io.clock), force=args["force"]
+        )
     if io.json:
         io.print_json(last | {"archive": place})
     else:
@@ -76,6 +81,19 @@ def _last_state(name: str, io: Io) -> dict[str, Any]:
 def _end_commands(name: str, io: Io) -> None:
     if is_plain(name):
         end_commands_of_the_dead(Team(Layout(root=io.root).team(name), io.settings, io.clock))
+
+
+@contextmanager
+def _panes_closed(name: str, io: Io) -> Iterator[None]:
+    """Close what a team that goes has left on terminals; nothing if it has to stay."""
+    if not is_plain(name):
+        yield
+        return
+    from swarm.backends.leftovers import Leftovers
+
+    left = Leftovers(Team(Layout(root=io.root).team(name), io.settings, io.clock), io.environ)
+    yield
+    left.close()
 
 
 def _print_freed(name: str, freed: tuple[Freed, ...], io: Io) -> None:

@@ -47,7 +47,7 @@ MSG_ID = Option(
 REASON = text("reason", "One sentence: why.")
 BACKEND = choice(
     "backend",
-    "Where teammates run; default $SWARM_BACKEND, then auto.",
+    "Where teammates run; default $SWARM_BACKEND, then teammateMode of settings.json, then auto.",
     ("auto", "tmux", "process", "in-process", "iterm2"),
 )
 FORMAT = choice("format", "How to draw the graph; default text.", ("text", "mermaid", "dot"), ("svg",))

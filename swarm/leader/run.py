@@ -11,6 +11,7 @@ import os
 import time
 from typing import Protocol
 
+from swarm.backends.leftovers import close_leftovers
 from swarm.backends.port import Backend
 from swarm.core.identity import LEADER, color_for, make_run_id
 from swarm.core.spawn import TeammateSpec
@@ -164,6 +165,7 @@ class Run:
 
     async def _stop_all(self) -> None:
         await self._teammates.stop(lambda: self._interrupts > 1)
+        await asyncio.to_thread(close_leftovers, self.team, self._options.environ)
         self._read_mail()
 
     def _finish(self) -> RunResult:

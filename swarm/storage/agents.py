@@ -48,7 +48,7 @@ class AgentStore:
                 raise NotFoundError(
                     f"agent {name} was never started in team {self._layout.team}",
                     code="no_such_agent",
-                    details={"value": name, "valid": list(self._names())},
+                    details={"value": name, "valid": list(self.names())},
                 )
             record = record.replace(**changes)
             self._write(record)
@@ -78,10 +78,11 @@ class AgentStore:
 
     def list_agents(self) -> tuple[AgentRecord, ...]:
         """Return all records by name."""
-        found = (self.load(name) for name in self._names())
+        found = (self.load(name) for name in self.names())
         return tuple(record for record in found if record is not None)
 
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
+        """Return the names of all agents that have a record, readable or not."""
         entries = syscalls.list_folder(self._layout.agents_dir)
         return sorted(e.removesuffix(".json") for e in entries if e.endswith(".json") and e[0] != ".")
 
