@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from swarm.backends.asked import what_is_asked
+from swarm.backends.leftovers import close_leftovers
 from swarm.backends.select import FOR_ONE, select_backend
 from swarm.cli.backends import cleaned_up, make_backend
 from swarm.cli.presence import agent_object, look_at
@@ -97,6 +98,7 @@ def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:
     except BaseException:
         if told is not None:
             team.inbox(name).acknowledge([told])
+        close_leftovers(team, io.environ, [name])
         raise
     _show(team, name, io)
 
