@@ -13,7 +13,7 @@ from worker.context.system import system_prompt
 from worker.hold import Hold
 from worker.loop.abort import Aborted, unless_aborted
 from worker.loop.query import AssistantTurn, LoopDeps, LoopEnded, run_loop
-from worker.loop.reasons import COMPLETED, Terminal
+from worker.loop.reasons import COMPLETED, TASK_ENDED, Terminal
 from worker.loop.state import ToolsRan, first_state
 from worker.messages import (
     Block,
@@ -21,23 +21,29 @@ from worker.messages import (
     count_turns,
     final_text,
     interrupted_result,
+    is_interrupted,
+    tool_results,
     user_message,
 )
 from worker.model.port import ModelRequest
 from worker.permission import PermissionGate
-from worker.prompts.texts import RESUMED
+from worker.prompts.texts import resumed
 from worker.session.history import (
     RETRY,
+    began_since,
     carried_mail,
+    ended_by_model,
+    files_seen,
     fold_session,
+    last_time,
     mail_blocks,
     mail_outside,
     paths_written,
     session_to_continue,
 )
 from worker.session.mail import MailReader
-from worker.session.transcript import Transcript, mail_given, read_transcript
-from worker.tools.contract import ToolContext
+from worker.session.transcript import Line, Transcript, mail_given, read_transcript
+from worker.tools.contract import Ending, ToolContext
 from worker.tools.executor import execute
 from worker.tools.paths import resolve
 from worker.tools.registry import schemas
@@ -64,6 +70,7 @@ class Conversation:
         self.model = bench.model_for(self._task, session)
         self._gate = PermissionGate(team, agent, bench.policy, self._task.id, self._task.files)
         self.context = self._tool_context()
+        self._others = self._read_others()
         self.context.touched |= self._written_before()
         self.transcript = Transcript(
             path, team.clock, session=session, run_id=agent.run_id, task=self._task.id
@@ -89,15 +96,17 @@ class Conversation:
 
     def _written_before(self) -> set[str]:
         """Return the files that earlier sessions, of whomever, wrote for this task: they are its work too."""
-        task, layout = self._task, self._bench.team.layout
-        sources = [self._earlier]
-        if task.attempts or task.crashes or task.reason:
-            others = [
-                name for name in self._bench.team.roster.load().names() if name != self._bench.agent.name
-            ]
-            sources += [read_transcript(layout.transcript(name)) for name in others]
-        given = {path for lines in sources for path in paths_written(lines, task.id) if path}
+        sources = [self._earlier, *self._others.values()]
+        given = {path for lines in sources for path in paths_written(lines, self._task.id) if path}
         return {os.path.realpath(resolve(path, self.context.cwd)) for path in given}
+
+    def _read_others(self) -> dict[str, list[Line]]:
+        """Return the transcripts of the others, by name, if one of them may have been on the task."""
+        task, team = self._task, self._bench.team
+        if not (task.attempts or task.crashes or task.reason):
+            return {}
+        names = [name for name in team.roster.load().names() if name != self._bench.agent.name]
+        return {name: read_transcript(team.layout.transcript(name)) for name in names}
 
     async def begin(self) -> Terminal:
         """Open the session, as new or where a cut-off one stopped, and play the first round."""
@@ -110,7 +119,7 @@ class Conversation:
             self.transcript.note(RETRY, f"attempt {self._task.attempts + 1}", attempts)
         if parent is not None:
             self._carried = mail_outside(self._earlier, parent, carried)
-            return await self._resume(fold_session(self._earlier, parent))
+            return await self._resume(parent)
         self._carried = mail_blocks(self._earlier, carried)
         return await self._open()
 
@@ -128,19 +137,31 @@ class Conversation:
         self.transcript.user(first)
         return await self._play([first])
 
-    async def _resume(self, messages: list[Message]) -> Terminal:
-        """Go on after a cut. Where the model had finished speaking already it is not asked again."""
-        if messages and messages[-1]["role"] == "assistant":
-            return Terminal(
-                reason=COMPLETED,
-                messages=tuple(messages),
-                turns=count_turns(messages),
-                usage={},
-                text=final_text(messages[-1]),
-            )
-        message = user_message(RESUMED)
+    async def _resume(self, parent: str) -> Terminal:
+        """Go on after a cut. Where the model had ended its work already it is not asked again."""
+        messages = fold_session(self._earlier, parent)
+        self._recall(parent)
+        last = messages[-1] if messages else user_message()
+        if last["role"] == "assistant":
+            return _ended(COMPLETED, messages)
+        if self.context.ending is not None and not any(map(is_interrupted, tool_results(last))):
+            return _ended(TASK_ENDED, messages)
+        then = last_time(self._earlier, parent)
+        others = [name for name, lines in self._others.items() if began_since(lines, self._task.id, then)]
+        message = user_message(resumed(others))
         self.transcript.user(message)
         return await self._play([*messages, message])
+
+    def _recall(self, parent: str) -> None:
+        """Know what the session before knew: the files that it had seen, and that it had ended the task."""
+        for path, digest in files_seen(self._earlier, parent).items():
+            self.context.read_state.recall(path, digest)
+        ended = ended_by_model(self._earlier, parent)
+        if ended is not None:
+            status, reason = ended
+            self.context.ending = Ending(
+                status="failed" if status == "failed" else "completed", text=reason.strip()
+            )
 
     async def _play(self, messages: Sequence[Message]) -> Terminal:
         state = first_state(messages, self._bench.team.settings.turns_max)
@@ -194,7 +215,9 @@ class Conversation:
         done: dict[str, Block] = {}
 
         def ended(block: Block, elapsed: float, persisted: str | None) -> None:
-            self.transcript.result(block, elapsed, persisted)
+            seen = self.context.read_state.noted_by(block["tool_use_id"])
+            known = None if seen is None else {"path": seen.path, "digest": seen.digest}
+            self.transcript.result(block, elapsed, persisted, known)
             done[block["tool_use_id"]] = block
 
         aborted = False
@@ -209,3 +232,15 @@ class Conversation:
             aborted=aborted or self._stop.is_set(),
             task_ended=self.context.ending is not None,
         )
+
+
+def _ended(reason: str, messages: Sequence[Message]) -> Terminal:
+    """Return the end that a loop had come to before it was cut off."""
+    said = next(message for message in reversed(messages) if message["role"] == "assistant")
+    return Terminal(
+        reason=reason,
+        messages=tuple(messages),
+        turns=count_turns(messages),
+        usage={},
+        text=final_text(said),
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
@@ -51,13 +51,19 @@ FAULT = "fault"
 class Session:
     """Plays one attempt. `stop` ends it early; then the task is given back and every call has a result.
 
-    While `hold` holds the agent its model is not asked.
+    While `hold` holds the agent its model is not asked. `why_stopped` gives the reason once `stop` is set.
     """
 
     def __init__(
-        self, bench: Workbench, claim: HeldClaim, stop: asyncio.Event, hold: Hold | None = None
+        self,
+        bench: Workbench,
+        claim: HeldClaim,
+        stop: asyncio.Event,
+        hold: Hold | None = None,
+        why_stopped: Callable[[], str] = lambda: STOPPED,
     ) -> None:
         self.id = new_short_id()
+        self._why_stopped = why_stopped
         self._bench = bench
         self._claim = claim
         self._task = claim.task
@@ -77,8 +83,9 @@ class Session:
     async def run(self) -> Outcome | None:
         """Return what became of the task; None when it was taken from us meanwhile.
 
-        A fault of our own ends the attempt with that reason. Raises only when not even this can be written
-        down, or when the asyncio task is cancelled: then the task has been given back.
+        A fault of our own ends the attempt with that reason, unless we are asked to stop. Raises only when
+        not even this can be written down, or when the asyncio task is cancelled: then the task has been
+        given back.
         """
         outcome: Outcome | None = None
         try:
@@ -105,7 +112,7 @@ class Session:
         except asyncio.CancelledError:
             self._why = ABORTED_KILL
             with suppress(ClaimLostError):
-                self._claim.release(STOPPED)
+                self._claim.release(self._why_stopped())
             raise
         except Exception as error:
             logger.exception("session failed", extra={"swarm_task": self._task.id})
@@ -115,6 +122,8 @@ class Session:
     def _end_after(self, error: Exception) -> Outcome | None:
         reason = str(error) if isinstance(error, SwarmError) else f"{type(error).__name__}: {error}"
         try:
+            if self._stop.is_set():
+                return self._claim.release(self._why_stopped())
             return self._claim.end_attempt(reason)
         except ClaimLostError:
             self._lose()
@@ -136,7 +145,7 @@ class Session:
     async def _judge(self, terminal: Terminal) -> Outcome | Setback:
         """Decide what the end of a loop means for the task. Only an end that says so may complete it."""
         if terminal.reason in ABORTED:
-            return self._claim.release(STOPPED)
+            return self._claim.release(self._why_stopped())
         if terminal.reason == MODEL_ERROR:
             return self._claim.end_attempt(self._told(str(terminal.error)))
         if terminal.reason == MAX_TURNS:
@@ -161,7 +170,7 @@ class Session:
                 return setback if self._may_return() else self._claim.end_attempt(self._told(str(setback)))
         except (Aborted, GitStoppedError):
             self._why = ABORTED_VERIFY
-            return self._claim.release(STOPPED)
+            return self._claim.release(self._why_stopped())
 
     async def _deliver(self, terminal: Terminal) -> Outcome | CommitRefusal:
         """Commit and complete. A script may go on after a refusal, so it is asked for its rest only then."""

@@ -28,9 +28,14 @@ def tool_result(tool_use_id: str, content: str, *, is_error: bool = False) -> Bl
     return {"type": "tool_result", "tool_use_id": tool_use_id, "content": content, "is_error": is_error}
 
 
-def interrupted_result(tool_use_id: str) -> Block:
+def interrupted_result(tool_use_id: str, *, started: bool = True) -> Block:
     """Return the answer to a call that was cut off, in the words that a transcript is read back with."""
-    return transcript.interrupted_result(tool_use_id)
+    return transcript.interrupted_result(tool_use_id, started=started)
+
+
+def is_interrupted(result: Block) -> bool:
+    """Tell whether a result is the answer to a call that was cut off."""
+    return transcript.is_interrupted(result)
 
 
 def user_message(*blocks: Block | str) -> Message:

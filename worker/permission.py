@@ -16,7 +16,8 @@ from swarm.permissions.pipeline import decide
 from swarm.permissions.rules import READERS, parse_rules
 from swarm.storage.team import Team
 from worker.context.agent import AgentContext
-from worker.tools.contract import MayRead, current_call
+from worker.tools.contract import MayRead
+from worker.tools.current import current_call
 
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _SUFFIX_LENGTH = 7

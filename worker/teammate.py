@@ -20,10 +20,10 @@ from swarm.storage.dead import find_dead_lives, free_dead_claims, is_due
 from swarm.storage.mail import send
 from swarm.workspace.leftovers import end_leftovers, end_marked
 from worker.claim import ClaimLostError, HeldClaim, Outcome
-from worker.engine import Session
+from worker.engine import STOPPED, Session
 from worker.hold import Hold
 from worker.idle import IdleReason, idle_reason
-from worker.orders import Orders
+from worker.orders import ORPHANED, Orders
 from worker.presence import Presence
 from worker.workbench import Workbench
 
@@ -141,7 +141,7 @@ class Teammate:
     async def _work(self, task: Task) -> None:
         self._resting, self._rests_because = False, None
         self._unsettled = HeldClaim(self._store, task)
-        session = Session(self._bench, self._unsettled, self._stop, self._hold)
+        session = Session(self._bench, self._unsettled, self._stop, self._hold, self._why_stopped)
         self._presence.working(task.id, session.id)
         async with self._orders.watched(self._hint):
             outcome = await session.run()
@@ -149,6 +149,9 @@ class Teammate:
         if outcome is not None:
             logger.info("task ended", extra={"swarm_task": task.id, "swarm_status": outcome.status})
             self._report(outcome)
+
+    def _why_stopped(self) -> str:
+        return ORPHANED if self._orders.ending == ORPHANED else STOPPED
 
     def _settle(self) -> None:
         """End an attempt whose end could not be written down; until then no other task is taken."""

@@ -14,7 +14,7 @@ from swarm.cli.session import Io, only_for_people, team_to_change
 from swarm.cli.team_file import read_team_file
 from swarm.errors import StateError
 from swarm.leader.earlier import backend_before, take_up
-from swarm.leader.launch import prepare_again
+from swarm.leader.launch import add_missing_tasks, prepare_again
 from swarm.leader.options import RunOptions
 from swarm.storage.team import Team
 
@@ -44,6 +44,7 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
     prepare_again(team, loaded, options, io.settings)
     with cleaned_up(team, io.environ, None):
         earlier = take_up(team, backend)
+    add_missing_tasks(team, loaded)
     return drive(team, loaded, options, io, earlier)
 
 

@@ -9,6 +9,8 @@ from swarm.core.fields import present
 from swarm.values import Value
 
 INTERRUPTED = "The tool call was interrupted before it returned a result; what it did is not known."
+NOT_STARTED = "Interrupted: this call was not started."
+_MARKS = (INTERRUPTED, NOT_STARTED)
 
 
 class Position(Value):
@@ -54,10 +56,18 @@ def call_line(at: Position, *, block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def result_line(
-    at: Position, *, block: Mapping[str, Any], elapsed_seconds: float, persisted: str | None = None
+    at: Position,
+    *,
+    block: Mapping[str, Any],
+    elapsed_seconds: float,
+    persisted: str | None = None,
+    seen: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """A tool's result. `persisted` is where all of it lies when `block` holds only a preview."""
-    return _line("result", at, block=block, elapsed_seconds=elapsed_seconds, persisted=persisted)
+    """A tool's result. `persisted` is where all of it lies when `block` holds only a preview.
+
+    `seen` is the file that the call showed or wrote, as `path` and `digest` of its content.
+    """
+    return _line("result", at, block=block, elapsed_seconds=elapsed_seconds, persisted=persisted, seen=seen)
 
 
 def note_line(at: Position, *, what: str, text: str, data: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -118,6 +128,15 @@ def _answers(blocks: Iterable[Mapping[str, Any]], results: Mapping[str, Any]) ->
     return [results.get(call) or interrupted_result(call) for call in calls]
 
 
-def interrupted_result(tool_use_id: str) -> dict[str, Any]:
-    """Return the answer to a call whose end nobody saw."""
-    return {"type": "tool_result", "tool_use_id": tool_use_id, "content": INTERRUPTED, "is_error": True}
+def interrupted_result(tool_use_id: str, *, started: bool = True) -> dict[str, Any]:
+    """Return the answer to a call whose end nobody saw, or that was not even `started`."""
+    content = INTERRUPTED if started else NOT_STARTED
+    return {"type": "tool_result", "tool_use_id": tool_use_id, "content": content, "is_error": True}
+
+
+def is_interrupted(result: Mapping[str, Any]) -> bool:
+    """Tell whether this block is such an answer, and not what a tool returned.
+
+    Only the whole text counts; the executor sees to it that no tool fails with exactly these words.
+    """
+    return result.get("is_error") is True and result.get("content") in _MARKS

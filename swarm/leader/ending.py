@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from swarm.core.agent import AgentRecord
 from swarm.errors import StateError
-from swarm.leader.orders import drop_orders, order_stop
+from swarm.leader.orders import drop_orders, order_stop, waiting_orders
 from swarm.storage import processes
 from swarm.storage.dead import DeadLife, free_claims_of, free_dead_claims
 from swarm.storage.team import Team
@@ -29,8 +29,9 @@ def end_agents(
 ) -> Mapping[str, str]:
     """End these teammates and return how each ended; by then their processes and commands are gone.
 
-    Each is asked, and killed if it is still there after `timeout` seconds; with `force` it is not asked.
-    Repeats do nothing. `agent_alive` when one cannot be ended from here.
+    Each is asked, and killed if it is still there after `timeout` seconds; with `force` it is not asked,
+    unless it lives in the leader's process. Repeats do nothing. `agent_alive` when one cannot be ended from
+    here.
     """
     outcomes: dict[str, str] = {}
     alive: dict[str, AgentRecord] = {}
@@ -75,6 +76,8 @@ def _now(team: Team, record: AgentRecord) -> AgentRecord:
 
 def _end(team: Team, before: AgentRecord, by: str) -> str:
     record = _now(team, before)
+    if record.backend == _IN_PROCESS and not is_over(record):
+        record = _end_in_process(team, record, by)
     asked = record.state == "stopped"
     if not is_over(record):
         _kill(team, record)
@@ -85,14 +88,26 @@ def _end(team: Team, before: AgentRecord, by: str) -> str:
     return KILLED
 
 
+def _end_in_process(team: Team, record: AgentRecord, by: str) -> AgentRecord:
+    """End one that cannot be killed alone: it is asked in any case, and only then what it waits for is ended.
+
+    The other way round it would take the end of its command for a failure of its own.
+    """
+    wait = team.settings.bash_kill_wait_seconds
+    if not waiting_orders(team, record.name):
+        order_stop(team, record.name, f"{by} asks for it")
+    _wait(team, [record], team.settings.idle_check_seconds + wait)
+    if not is_over(_now(team, record)):
+        end_leftovers(record, wait=wait)
+        _wait(team, [record], wait)
+    now = _now(team, record)
+    if is_over(now):
+        return now
+    raise _cannot(record, f"it lives in process {record.pid}, which leads the run; end that")
+
+
 def _kill(team: Team, record: AgentRecord) -> None:
     wait = team.settings.bash_kill_wait_seconds
-    if record.backend == _IN_PROCESS:
-        end_leftovers(record, wait=wait)  # what it waits for is gone now: it may end by itself
-        _wait(team, [record], wait)
-        if is_over(_now(team, record)):
-            return
-        raise _cannot(record, f"it lives in process {record.pid}, which leads the run; end that")
     if (record.host, record.pid_ns) != (processes.host(), processes.pid_ns()):
         raise _cannot(record, f"it runs on {record.host}, or in another container; stop it there")
     # First the record: a leader does not start anew whom it finds stopped.

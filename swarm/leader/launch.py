@@ -13,7 +13,7 @@ from swarm.leader.occupied import refuse_busy_workspace, refuse_occupied
 from swarm.leader.options import RunOptions
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
-from swarm.storage.files import encode, write_bytes
+from swarm.storage.files import encode
 from swarm.storage.team import Team, create_team, delete_team
 from swarm.teamfile.reader import LoadedTeamFile, dump_for_team, members, new_tasks
 from swarm.teamfile.schema import SCHEMA_FILE_NAME
@@ -37,11 +37,11 @@ def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> 
         isolation=loaded.team.isolation,
         settings=settings,
         clock=SystemClock(),
+        team_file=encode(dump_for_team(loaded)),
     )
     try:
         if repository.is_repository():
             repository.keep_ref(name)
-        write_bytes(team.layout.team_file, encode(dump_for_team(loaded)))
         _create_tasks(team, loaded)
     except BaseException:
         team.close()
@@ -58,6 +58,12 @@ def prepare_again(team: Team, loaded: LoadedTeamFile, options: RunOptions, setti
     repository = GitWorkspace(workspace)
     if repository.is_repository():
         repository.keep_ref(team.name, replace=False)
+
+
+def add_missing_tasks(team: Team, loaded: LoadedTeamFile) -> None:
+    """Create the tasks that a run lacks which was killed before it began; for its one leader to do."""
+    if not any(event.event == "run_started" for _, event in team.events.read()):
+        _create_tasks(team, loaded)
 
 
 def _check_size(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> None:
@@ -87,8 +93,10 @@ def _check_clean(repository: GitWorkspace, workspace: str, loaded: LoadedTeamFil
 
 def _create_tasks(team: Team, loaded: LoadedTeamFile) -> None:
     store = team.tasks(USER)
-    ids: dict[str, str] = {}
+    ids = {task.key: task.id for task in store.list_tasks() if task.key is not None}
     for new in new_tasks(loaded.team):
+        if new.key in ids:
+            continue
         blockers = tuple(ids[key] for key in new.blocked_by)
         (task,) = store.create(new.replace(blocked_by=blockers))
         ids[str(new.key)] = task.id

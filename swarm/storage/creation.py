@@ -47,7 +47,9 @@ def new_roster(
     )
 
 
-def build(layout: Layout, roster: Roster, settings: Settings, clock: Clock) -> TeamLayout:
+def build(
+    layout: Layout, roster: Roster, settings: Settings, clock: Clock, team_file: bytes | None = None
+) -> TeamLayout:
     """Make the folders of this team and return where they are; `name_taken` when that cannot be."""
     team = layout.team(roster.name)
     with teams_lock(layout, settings, clock):
@@ -55,6 +57,8 @@ def build(layout: Layout, roster: Roster, settings: Settings, clock: Clock) -> T
         staged = layout.team(f".{roster.name}.{os.getpid()}{STAGED}")
         try:
             _fill(staged, roster, format_time(clock.now()), sync=settings.durability != "none")
+            if team_file is not None:
+                files.write_bytes(staged.team_file, team_file)
             syscalls.rename(staged.tasks_dir, team.tasks_dir)
             syscalls.rename(staged.team_dir, team.team_dir)
         except StorageIOError:

@@ -95,18 +95,19 @@ def open_team(root: str, name: str, settings: Settings, clock: Clock) -> Team:
     return Team(layout, settings, clock)
 
 
-def create_team(
+def create_team(  # noqa: PLR0913 - one for each thing that a team is made of
     root: str, name: str, *, description: str = "", workspace: str, isolation: str = "shared",
-    settings: Settings, clock: Clock, lead_session_id: str | None = None,
+    settings: Settings, clock: Clock, lead_session_id: str | None = None, team_file: bytes | None = None,
 ) -> Team:  # fmt: skip
     """Make a team and its task list, with the leader as its only member; all of it or nothing.
 
+    `team_file` is kept with a team that a run makes, so that a kill leaves none without it.
     `name_taken` when a team or a task list of that name exists, also in other case.
     """
     from swarm.storage.creation import build, new_roster
 
     roster = new_roster(name, description, workspace, isolation, clock.now(), lead_session_id)
-    return Team(build(Layout(root=root), roster, settings, clock), settings, clock)
+    return Team(build(Layout(root=root), roster, settings, clock, team_file), settings, clock)
 
 
 def delete_team(root: str, name: str, *, force: bool, settings: Settings, clock: Clock) -> None:

@@ -84,6 +84,14 @@ def is_missed(team: LiveTeam) -> bool:
     return "leader is gone" in Path(team.team.layout.log("w1")).read_text()
 
 
+def given_back(team: LiveTeam) -> None:
+    """The task is free, unharmed, and says why."""
+    task = team.task("a")
+    assert (task.status, task.reason, task.attempts, task.crashes) == ("pending", "orphaned", 0, 0)
+    (released,) = team.events("task_released")
+    assert (released.agent, released.data["reason"]) == ("w1", "orphaned")
+
+
 def busy(team: LiveTeam, leaders: list[StandIn], **changes: Any) -> OwnProcess:
     worker = OwnProcess(team, "w1", leader_run_id=leaders[0].run_id, **changes)
     wait_until((team.workspace / "began").exists, timeout=15, what="it works")
@@ -107,6 +115,7 @@ def test_without_a_leader_the_command_ends_and_then_the_life(team: LiveTeam, lea
     found = record(team)
     assert (found.state, found.reason, found.task) == ("stopped", "orphaned", None)
     assert [one.status for one in team.tasks()] == ["pending", "pending"]
+    given_back(team)
     assert turns(team) == 1
     kinds = [event.event for event in team.events("agent_waiting", "agent_orphaned", "agent_stopped")]
     assert kinds == ["agent_waiting", "agent_orphaned", "agent_stopped"]
@@ -118,7 +127,7 @@ def test_a_command_that_outlasts_the_grace_time_is_ended(team: LiveTeam, leaders
         worker.ended()
 
     assert record(team).reason == "orphaned"
-    assert team.task("a").status == "pending"
+    given_back(team)
     assert record(team).tools == ()
 
 

@@ -74,42 +74,6 @@ def events(shell: Shell, kind: str) -> list[dict[str, Any]]:
     return [event for event in map(json.loads, lines) if event["event"] == kind]
 
 
-def test_the_task_of_a_killed_worker_is_finished_by_another(shell: Shell) -> None:
-    """Within seconds at real time; its command is gone, and what it says late is refused."""
-    write_team(shell, ONCE, "w1", "w2")
-    going = begin(shell)
-    claim = task(shell)["metadata"]["swarm"]["claim"]
-    owner = task(shell)["owner"]
-    run = claim["run_id"].partition(".")[0]
-    pid = agents(shell)[owner]["pid"]
-    commands = [one for one in processes_of_run(run) if one not in _workers(shell)]
-    assert commands
-
-    os.kill(pid, signal.SIGKILL)
-    killed = time.monotonic()
-    out, err = going.communicate(timeout=30)
-    took = time.monotonic() - killed
-
-    assert going.returncode == 0, err
-    assert took < 15
-    result = json.loads(out)
-    assert (result["backend"], result["outcome"]) == ("process", "completed")
-    done = task(shell)["metadata"]["swarm"]
-    assert done["claim"]["run_id"] != claim["run_id"]
-    assert done["crashes"] == 1
-    (died,) = events(shell, "agent_died")
-    assert died["run_id"] == claim["run_id"]
-    assert "SIGKILL" in died["data"]["reason"]
-    late = shell.swarm("task", "complete", "1", "--as", owner, "--token", claim["token"], "--json")
-    assert (late.code, json.loads(late.err)["error"]["code"]) == (4, "stale_token")
-    assert processes_of_run(run) == []
-    assert os.listdir(shell.root / "teams/t1/.spawn") == []
-
-
-def _workers(shell: Shell) -> set[int]:
-    return {agent["pid"] for agent in agents(shell).values() if "pid" in agent}
-
-
 def test_a_lone_worker_that_dies_gets_a_new_life(shell: Shell) -> None:
     """The next life goes on with the session of the one before it."""
     write_team(shell, ONCE, "w1")

@@ -91,9 +91,10 @@ class PrivateTmux:
             self._until_silent(socket)
 
     def _until_silent(self, socket: str) -> None:
-        wait_until(lambda: not self._answers(socket), timeout=5, what="the tmux server has ended")
+        wait_until(lambda: not self.answers(socket), timeout=5, what="the tmux server has ended")
 
-    def _answers(self, socket: str) -> bool:
+    def answers(self, socket: str) -> bool:
+        """Whether a server listens there."""
         return bool(self.run("display-message", "-p", "#{pid}", socket=socket, check=False))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 VERIFY_FAILED = """\
 <runtime-notice>
 The task is not done yet: a check that belongs to it failed. Find the cause, repair it and end again with \
@@ -27,8 +29,17 @@ Output of git and the repository's hooks:
 RESUMED = """\
 <runtime-notice>
 This session was cut off and goes on now. Calls without a real result were interrupted: look at what they \
-did before you repeat one.
+did before you repeat one.{others}
 </runtime-notice>"""
+
+OTHERS_SINCE = """
+Since then {names} worked on this task, and may have done again what you did, or more: look first."""
+
+
+def resumed(others: Sequence[str]) -> str:
+    """Return the notice that opens a session that goes on; `others` worked on its task meanwhile."""
+    told = OTHERS_SINCE.format(names=", ".join(others)) if others else ""
+    return RESUMED.format(others=told)
 
 
 def verify_failed(command: str, outcome: str, output: str) -> str:

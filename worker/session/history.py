@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from swarm.core.transcript import fold_messages, message_ids
 from swarm.permissions.rules import EDITORS
@@ -13,6 +13,9 @@ RETRY = "retry"
 """Kind of the note at the start of a session that says which attempt it belongs to."""
 
 ABORTED = "aborted_"
+
+SETBACKS = ("verify_failed", "hook")
+"""Kinds of the notes that say why work that was handed in came back; the model is told in the next line."""
 
 
 def carried_mail(lines: Sequence[Line]) -> tuple[str, ...]:
@@ -72,6 +75,54 @@ def fold_session(lines: Sequence[Line], session: str) -> list[Message]:
     return fold_messages(_as_one(lines, chain, session), session)
 
 
+def ended_by_model(lines: Sequence[Line], session: str) -> tuple[str, str] | None:
+    """Return how the model ended its task in a session or those it goes on from: status and reason.
+
+    None when it did not, or when the work came back since and the model was told why.
+    """
+    ending: tuple[str, str] | None = None
+    calls: dict[str, Block] = {}
+    came_back = False
+    for line in _of_chain(lines, session):
+        match line["type"]:
+            case "assistant":
+                calls |= {call["id"]: call for call in tool_uses(line["message"])}
+            case "result":
+                ending = _ending_of(calls.get(line["block"]["tool_use_id"]), line["block"]) or ending
+            case "note":
+                came_back = came_back or line["what"] in SETBACKS
+            case "user" if came_back:
+                ending, came_back = None, False
+            case "start":
+                came_back = False
+    return ending
+
+
+def _ending_of(call: Block | None, result: Block) -> tuple[str, str] | None:
+    if call is None or call["name"] != "TaskUpdate" or result.get("is_error"):
+        return None
+    status = call["input"].get("status")
+    return (status, str(call["input"].get("reason") or "")) if status in ("completed", "failed") else None
+
+
+def files_seen(lines: Sequence[Line], session: str) -> Mapping[str, str]:
+    """Return the files that a session, or those it goes on from, saw or wrote, with the digests they had."""
+    own = [line["seen"] for line in _of_chain(lines, session) if line["type"] == "result" and "seen" in line]
+    return {str(seen["path"]): str(seen["digest"]) for seen in own}
+
+
+def began_since(lines: Sequence[Line], task_id: str, then: str) -> bool:
+    """Tell whether a session for this task began after this time."""
+    return any(
+        line["type"] == "start" and line.get("task") == task_id and str(line["time"]) > then for line in lines
+    )
+
+
+def last_time(lines: Sequence[Line], session: str) -> str:
+    """Return when the last line of this session was written."""
+    return max((str(line["time"]) for line in lines if line["session"] == session), default="")
+
+
 def paths_written(lines: Sequence[Line], task_id: str) -> tuple[str, ...]:
     """Return the paths, as they were given, that the file tools wrote in all sessions for this task."""
     own = [line for line in lines if line.get("task") == task_id]
@@ -92,6 +143,11 @@ def _chain(lines: Sequence[Line], session: str) -> tuple[str, ...]:
         chain.append(current)
         current = parents.get(current)
     return tuple(reversed(chain))
+
+
+def _of_chain(lines: Sequence[Line], session: str) -> list[Line]:
+    chain = _chain(lines, session)
+    return [line for line in lines if line["session"] in chain]
 
 
 def _mail_in(lines: Sequence[Line], chain: Sequence[str]) -> frozenset[str]:

@@ -63,11 +63,17 @@ class Transcript:
     def assistant(self, message: Message, stop_reason: str, usage: Mapping[str, int]) -> None:
         self._append(assistant_line(self._next(), message=message, stop_reason=stop_reason, usage=usage))
 
-    def result(self, block: Block, elapsed_seconds: float, persisted: str | None = None) -> None:
-        line = result_line(
-            self._next(), block=block, elapsed_seconds=round(elapsed_seconds, 3), persisted=persisted
+    def result(
+        self,
+        block: Block,
+        elapsed_seconds: float,
+        persisted: str | None = None,
+        seen: Mapping[str, str] | None = None,
+    ) -> None:
+        elapsed = round(elapsed_seconds, 3)
+        self._append(
+            result_line(self._next(), block=block, elapsed_seconds=elapsed, persisted=persisted, seen=seen)
         )
-        self._append(line)
 
     def note(self, what: str, text: str, data: Mapping[str, Any] | None = None) -> None:
         self._append(note_line(self._next(), what=what, text=text, data=data))

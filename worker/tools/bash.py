@@ -6,7 +6,8 @@ from pydantic import Field
 
 from swarm.settings import Settings
 from swarm.workspace.commands import OUTPUT_HARD_CAP, CommandResult, run_shell
-from worker.tools.contract import Tool, ToolContext, ToolInput, ToolOutput, current_call
+from worker.tools.contract import Tool, ToolContext, ToolInput, ToolOutput
+from worker.tools.current import current_call
 from worker.tools.shell_words import meaning_of_one, refused_program
 from worker.tools.terminal_text import screen_text
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
 from typing import ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -44,9 +43,6 @@ class Ending(Value):
 
 MayRead = Callable[[str], bool]
 """Tells of an absolute path whether no rule denies reading it."""
-
-current_call: ContextVar[str] = ContextVar("swarm_current_call")
-"""Id of the tool call that runs in this asyncio task."""
 
 
 class ToolContext:

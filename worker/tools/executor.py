@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from swarm.values import Value
-from worker.messages import Block, interrupted_result, tool_result
+from worker.messages import Block, interrupted_result, is_interrupted, tool_result
 from worker.tools.contract import Tool, ToolContext, ToolOutput
 from worker.tools.life import Gate, live
 from worker.tools.results import Kept, encodable, limit_of, persist, without_blank
@@ -16,8 +16,6 @@ from worker.tools.validation import InvalidInputError, parse_input
 
 OnResult = Callable[[Block, float, str | None], object]
 """Told of each result: the block, the seconds it took, the file that holds the whole of a persisted one."""
-
-NOT_STARTED = "Interrupted: this call was not started."
 
 
 async def execute(
@@ -147,7 +145,10 @@ class _Turn:
         return persist(kept.text, str(self._calls[at]["id"]), self._context.results_dir, self._settings)
 
     def _tell(self, ended: _Ended) -> None:
-        block = tool_result(self._calls[ended.at]["id"], ended.kept.text, is_error=ended.is_error)
+        call = self._calls[ended.at]
+        block = tool_result(call["id"], ended.kept.text, is_error=ended.is_error)
+        if is_interrupted(block):  # the words are ours: from a tool they mean something else
+            block = tool_result(call["id"], f"{call.get('name')}: {ended.kept.text}", is_error=True)
         self._told[ended.at] = block
         self._on_result(block, ended.elapsed, ended.kept.persisted)
 
@@ -157,8 +158,7 @@ class _Turn:
             self._tell(ended)
         for at, call in enumerate(self._calls):
             if at not in self._told:
-                interrupted = interrupted_result(call["id"])
-                block = interrupted if at in self._started else {**interrupted, "content": NOT_STARTED}
+                block = interrupted_result(call["id"], started=at in self._started)
                 self._told[at] = block
                 self._on_result(block, 0.0, None)
 

@@ -10,7 +10,8 @@ from typing import Any
 from swarm.errors import SwarmError
 from swarm.permissions.calls import Call, Decision
 from worker.messages import Block
-from worker.tools.contract import Tool, ToolContext, ToolInput, ToolOutput, current_call
+from worker.tools.contract import Tool, ToolContext, ToolInput, ToolOutput
+from worker.tools.current import current_call
 from worker.tools.validation import InvalidInputError, parse_input
 
 logger = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ import hashlib
 import os
 
 from swarm.values import Value
+from worker.tools.current import current_call
 
 
 class FileStamp(Value):
@@ -29,14 +30,28 @@ class ReadState:
 
     def __init__(self) -> None:
         self._stamps: dict[str, FileStamp] = {}
+        self._by_call: dict[str, FileStamp] = {}
 
     def note(self, path: str, digest: str, status: os.stat_result) -> None:
         """Remember the content with this digest as known to the session. `status` is from before the read."""
         real = os.path.realpath(path)
-        self._stamps.pop(real, None)  # so that it comes last
-        self._stamps[real] = FileStamp(
-            path=real, digest=digest, mtime_ns=status.st_mtime_ns, size=status.st_size
-        )
+        stamp = FileStamp(path=real, digest=digest, mtime_ns=status.st_mtime_ns, size=status.st_size)
+        self._put(stamp)
+        call = current_call.get(None)
+        if call is not None:
+            self._by_call[call] = stamp
+
+    def recall(self, path: str, digest: str) -> None:
+        """Take over what an earlier session that this one goes on from knew; the content decides then."""
+        self._put(FileStamp(path=path, digest=digest, mtime_ns=-1, size=-1))
+
+    def noted_by(self, call: str) -> FileStamp | None:
+        """Return what this call made known."""
+        return self._by_call.get(call)
+
+    def _put(self, stamp: FileStamp) -> None:
+        self._stamps.pop(stamp.path, None)  # so that it comes last
+        self._stamps[stamp.path] = stamp
 
     def find(self, path: str) -> FileStamp | None:
         return self._stamps.get(os.path.realpath(path))

@@ -6,10 +6,12 @@ import asyncio
 
 import pytest
 
+from swarm.errors import StateError
 from swarm.storage.processes import start_ticks
 from swarm.testing.wait import eventually
 from tests.integration.session.steps import LONG, a_hook, a_task, bash, stopped_in_a_command, write
 from tests.support.live_team import LiveTeam, git, make_repository
+from worker.claim import Outcome
 
 
 async def test_stop_ends_the_running_tool_and_gives_the_task_back(make) -> None:
@@ -128,6 +130,32 @@ async def test_stop_while_a_check_runs_gives_the_task_back(make) -> None:
     assert (outcome.status, team.task("job").attempts) == ("released", 0)
     await eventually(lambda: start_ticks(pid) is None, timeout=5)
     assert team.lines("w1")[-1]["why"] == "aborted_verify"
+
+
+async def test_a_stop_that_could_not_be_written_down_at_once_is_still_no_failed_attempt(make) -> None:
+    team = make(a_task({"calls": [bash(LONG)]}, {"say": "Done."}))
+    stop = asyncio.Event()
+    session = team.begin(team.bench("w1"), stop)
+    release = session._claim.release
+    tries: list[str] = []
+
+    def at_the_second_try(reason: str) -> Outcome:
+        tries.append(reason)
+        if len(tries) == 1:
+            raise StateError("the lock is held", code="busy")
+        done: Outcome = release(reason)
+        return done
+
+    session._claim.release = at_the_second_try
+    running = asyncio.create_task(session.run())
+    await team.until_file("pid")
+
+    stop.set()
+    outcome = await asyncio.wait_for(running, 10)
+
+    assert outcome is not None
+    assert (outcome.status, tries) == ("released", ["stopped", "stopped"])
+    assert (team.task("job").status, team.task("job").attempts) == ("pending", 0)
 
 
 async def test_stop_while_somebody_else_checks_does_not_wait_for_them(make) -> None:

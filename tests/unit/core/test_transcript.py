@@ -3,6 +3,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
+
 from swarm.core.transcript import (
     INTERRUPTED,
     Position,
@@ -10,6 +12,8 @@ from swarm.core.transcript import (
     call_line,
     end_line,
     fold_messages,
+    interrupted_result,
+    is_interrupted,
     message_ids,
     note_line,
     result_line,
@@ -72,6 +76,19 @@ def test_a_call_that_was_cut_off_is_answered_as_interrupted() -> None:
         answer("a"),
         {"type": "tool_result", "tool_use_id": "b", "content": INTERRUPTED, "is_error": True},
     ]
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_the_answer_to_a_call_that_was_cut_off_is_known_by_all_of_it(started: bool) -> None:
+    """What a tool returned may quote the words, or be no error; then it is a result like any other."""
+    block = interrupted_result("a", started=started)
+
+    assert is_interrupted(block)
+    assert is_interrupted({**block, "new_field": 1})
+    assert not is_interrupted({**block, "is_error": False})
+    assert not is_interrupted({**block, "content": f"{block['content']}\n[exit code 1]"})
+    assert not is_interrupted({**block, "content": [{"type": "text", "text": block["content"]}]})
+    assert not is_interrupted(answer("a"))
 
 
 def test_a_result_without_its_call_is_left_out() -> None:
@@ -143,6 +160,8 @@ def test_a_line_holds_only_what_there_is() -> None:
         "type": "start", **place, "cause": "claim", "model": "m",
     }  # fmt: skip
     assert result_line(at(2), block={}, elapsed_seconds=0.0, persisted="x/1")["persisted"] == "x/1"
+    seen = {"path": "/x", "digest": "00"}
+    assert result_line(at(2), block={}, elapsed_seconds=0.0, seen=seen)["seen"] == seen
     assert note_line(at(3), what="hook", text="said no").keys() == {
         "type", "session", "n", "time", "run_id", "what", "text",
     }  # fmt: skip

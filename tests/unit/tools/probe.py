@@ -19,6 +19,7 @@ class ProbeInput(ToolInput):
     fail_at: str = ""
     size: int = Field(0, ge=0)
     waits: bool = False
+    fails: bool = False
 
 
 class Probe(Tool[ProbeInput]):
@@ -64,7 +65,9 @@ class Probe(Tool[ProbeInput]):
                 return "no output"  # type: ignore[return-value]
             if given.fail_at == "cancelled inside":
                 raise asyncio.CancelledError
-            return ToolOutput(text=given.label + "x" * given.size, touched=(f"/{given.label}",))
+            return ToolOutput(
+                text=given.label + "x" * given.size, is_error=given.fails, touched=(f"/{given.label}",)
+            )
         finally:
             self.running -= 1
             self.log.append(f"-{given.label}")

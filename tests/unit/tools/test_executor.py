@@ -6,14 +6,14 @@ import asyncio
 
 import pytest
 
-from swarm.core.transcript import INTERRUPTED
+from swarm.core.transcript import INTERRUPTED, NOT_STARTED, is_interrupted
 from swarm.errors import StateError
 from swarm.permissions.calls import Call, Decision, PathUse
 from swarm.testing.wait import eventually
 from tests.support.tools import ToolBench
 from tests.unit.tools.probe import Probe, ProbeInput, assert_one_result_each, texts
-from worker.tools.contract import ToolContext, ToolOutput, current_call
-from worker.tools.executor import NOT_STARTED
+from worker.tools.contract import ToolContext, ToolOutput
+from worker.tools.current import current_call
 
 STAGES = {
     "concurrency_safe": "fine",  # runs alone
@@ -209,6 +209,18 @@ async def test_cancelling_leaves_one_result_each(bench: ToolBench, probe: Probe,
     expected = ["done", INTERRUPTED, INTERRUPTED if looks else NOT_STARTED, NOT_STARTED]
     assert [told[call["id"]] for call in calls] == expected
     assert probe.running == 0
+
+
+@pytest.mark.parametrize("words", [INTERRUPTED, NOT_STARTED])
+async def test_a_tool_that_fails_with_our_own_words_was_not_cut_off(
+    bench: ToolBench, probe: Probe, words: str
+) -> None:
+    """Taken for a mark, its failure would be forgotten and the call made again."""
+    (block,) = await bench.turn(bench.use("Probe", label=words, fails=True))
+
+    assert block["is_error"]
+    assert words in block["content"]
+    assert not is_interrupted(block)
 
 
 @pytest.mark.parametrize("steps", range(1, 12))

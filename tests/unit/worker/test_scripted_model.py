@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swarm.teamfile.model import ScriptTurn
-from worker.messages import assistant_message, tool_result, tool_uses, user_message
+from worker.messages import assistant_message, interrupted_result, tool_result, tool_uses, user_message
 from worker.model.port import ModelRequest, TurnDone
 from worker.model.scripted import ScriptedModel, ScriptError
 
@@ -25,15 +25,26 @@ async def play(model: ScriptedModel, messages) -> TurnDone:
     return events[-1]
 
 
+CUT, NOT_STARTED = "cut off", "not started"
+
+
+def answer(call, text: str):
+    if text in (CUT, NOT_STARTED):
+        return interrupted_result(call["id"], started=text == CUT)
+    return tool_result(call["id"], text, is_error=text.startswith("error"))
+
+
 async def after(model: ScriptedModel, messages, *results: str):
     """Play a turn and answer its calls; a result that begins with `error` is one."""
     turn = await play(model, messages)
     calls = tool_uses(turn.message)
-    answers = [
-        tool_result(call["id"], text, is_error=text.startswith("error"))
-        for call, text in zip(calls, results, strict=True)
-    ]
+    answers = [answer(call, text) for call, text in zip(calls, results, strict=True)]
     return [*messages, turn.message, user_message(*answers)]
+
+
+async def asked(model: ScriptedModel, messages) -> list[tuple[str, dict]]:
+    """Return what it calls next."""
+    return [(call["name"], call["input"]) for call in tool_uses((await play(model, messages)).message)]
 
 
 async def test_a_turn_is_what_it_says_and_what_it_calls() -> None:
@@ -147,3 +158,104 @@ async def test_the_last_step_is_judged_too_when_its_call_ended_the_task() -> Non
 
 def test_a_script_played_to_its_end_is_finished() -> None:
     assert script({"say": "Done."}).unfinished([GO, assistant_message("Done.")]) is None
+
+
+BASH, READ_A = ("Bash", {"command": "false"}), ("Read", {"file_path": "a"})
+
+
+@pytest.mark.parametrize("text", [CUT, NOT_STARTED])
+async def test_what_was_cut_off_is_played_again_before_the_next_step(text: str) -> None:
+    """A kill or a stop says nothing about the step; what the step said itself is not said twice."""
+    model = script(TWO_CALLS, {"say": "Done."})
+    cut = await after(model, [GO], text, text)
+
+    assert await asked(model, cut) == [BASH, READ_A]
+    assert (await play(model, cut)).message["content"][0]["type"] == "tool_use"
+    again = await after(model, cut, "fine", "fine")
+    assert (await play(model, again)).message == assistant_message("Done.")
+
+
+async def test_only_the_calls_without_a_result_are_played_again() -> None:
+    model = script(TWO_CALLS, {"say": "Done."})
+    messages = await after(model, [GO], "fine", CUT)
+
+    assert await asked(model, messages) == [READ_A]
+
+
+async def test_what_is_cut_off_again_is_played_again_as_often() -> None:
+    """The place is counted from the messages alone, whoever has sent them."""
+    turns = (TWO_CALLS, {"say": "Done."})
+    messages = await after(script(*turns), [GO], CUT, NOT_STARTED)
+    messages = await after(script(*turns), messages, "fine", CUT)
+    messages = await after(script(*turns), messages, CUT)
+    assert await asked(script(*turns), messages) == [READ_A]
+
+    messages = await after(script(*turns), messages, "fine")
+    assert (await play(script(*turns), messages)).message == assistant_message("Done.")
+
+
+async def test_ids_of_calls_that_are_played_again_are_new() -> None:
+    model = script(TWO_CALLS, {"say": "Done."}, id_prefix="toolu_x")
+    messages = [GO]
+    for _ in range(3):
+        messages = await after(model, messages, CUT, CUT)
+
+    ids = [call["id"] for message in messages for call in tool_uses(message)]
+    assert len(set(ids)) == len(ids) == 6
+    assert all(one.startswith("toolu_x_1_") for one in ids)
+
+
+async def test_the_step_after_one_that_was_cut_off_may_look_the_same() -> None:
+    model = script(READ, READ, {"say": "Done."})
+    messages = await after(model, [GO], CUT)
+    messages = await after(model, messages, "first")
+    messages = await after(model, messages, "second")
+
+    assert (await play(model, messages)).message == assistant_message("Done.")
+
+
+async def test_mail_beside_what_was_cut_off_changes_nothing() -> None:
+    model = script(READ, {"say": "Done."})
+    *messages, results = await after(model, [GO], CUT)
+    messages = [*messages, user_message(*results["content"], "This session was cut off.")]
+
+    assert await asked(model, messages) == [READ_A]
+
+
+async def test_a_call_that_failed_by_itself_fails_the_step_although_another_was_cut_off() -> None:
+    model = script(TWO_CALLS, {"say": "Done."})
+    messages = await after(model, [GO], "error: exit 1", CUT)
+
+    with pytest.raises(ScriptError, match=r"step 1 \(Bash\) failed: error: exit 1"):
+        await play(model, messages)
+    assert not model.may_go_on(messages)
+
+
+async def test_an_expected_error_is_none_that_we_made() -> None:
+    model = script({**TWO_CALLS, "expect": "error"}, {"say": "As expected."})
+    cut = await after(model, [GO], "fine", CUT)
+
+    assert await asked(model, cut) == [READ_A]
+    with pytest.raises(ScriptError, match=r"step 1 \(Bash, Read\) was expected to fail"):
+        await play(model, await after(model, cut, "fine"))
+    failed = await after(model, cut, "error: no such file")
+    assert (await play(model, failed)).message == assistant_message("As expected.")
+
+
+async def test_an_expected_error_of_a_call_beside_one_that_was_cut_off_counts() -> None:
+    model = script({**TWO_CALLS, "expect": "error"}, {"say": "As expected."})
+    messages = await after(model, [GO], "error: exit 1", CUT)
+    messages = await after(model, messages, "fine")
+
+    assert (await play(model, messages)).message == assistant_message("As expected.")
+
+
+async def test_a_last_step_that_was_cut_off_is_not_finished() -> None:
+    model = script(READ)
+    cut = await after(model, [GO], CUT)
+
+    assert model.unfinished(cut) == "the work ended, but step 1 was cut off and not played again"
+    assert model.may_go_on(cut)
+    again = await after(model, cut, "fine")
+    assert model.unfinished(again) is None
+    assert not model.may_go_on(again)
