@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from swarm.storage.processes import start_ticks
-from tests.support.crew import BACKENDS, IN_PROCESS, Crew, crew, long_task
+from tests.support.crew import BACKENDS, Crew, crew, long_task
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -36,15 +36,13 @@ HIDDEN = {"hidden"}
 """No mark, another session, another parent: nothing leads to it, as the protocol says."""
 
 
-@pytest.mark.parametrize("way", [(), ("--force",)], ids=["asked", "forced"])
-@pytest.mark.parametrize("busy", [True, False], ids=["in a command", "idle"])
+@pytest.mark.parametrize(
+    ("busy", "way"), [(True, ()), (False, ("--force",))], ids=["asked in a command", "forced when idle"]
+)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_what_an_agent_started_ends_with_it(
-    isolated_home: Path, backend: str, way: tuple[str, ...], busy: bool
+    isolated_home: Path, backend: str, busy: bool, way: tuple[str, ...]
 ) -> None:
-    """One in the leader's process cannot be ended by force when it is idle, and is asked."""
-    if backend == IN_PROCESS:
-        way = ()
     command = "\n".join([*STARTED.values(), "sleep 600" if busy else "true"])
     with crew(backend, isolated_home, "w1", tasks=[long_task("a", command)]) as team:
         team.bring_up()
