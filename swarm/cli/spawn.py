@@ -38,6 +38,7 @@ def spawn(args: Mapping[str, Any], io: Io) -> int:
     with _turn(team, name):
         with cleaned_up(team, io.environ, [name]):
             _insist_that_it_is_over(team, name)
+            end_agents(team, [name], by=actor(io), timeout=0.0, force=True)  # what its last life left
         _start(team, name, args, io)
     return 0
 
