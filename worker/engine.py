@@ -21,6 +21,7 @@ from swarm.storage.lock import FileLock
 from swarm.storage.processes import new_short_id
 from swarm.storage.syscalls import make_folders
 from swarm.workspace.git import Bounds, GitStoppedError
+from swarm.workspace.leftovers import COMMIT_MARK
 from swarm.workspace.locks import held
 from worker.claim import RELEASED, ClaimLostError, HeldClaim, Outcome
 from worker.commit import CommitRefusal, Ground, Work, commit_work
@@ -255,6 +256,7 @@ class Session:
         bench = self._bench
         ours = bench.environment_of(self._task.id)
         marks = {name: value for name, value in ours.items() if name.startswith("SWARM_")}
+        marks[COMMIT_MARK] = bench.agent.run_id
         return Ground(
             workspace=bench.workspace,
             environ={**bench.environ, **marks},

@@ -6,12 +6,12 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from swarm.backends.port import Backend
+from swarm.backends.port import Endable
 
 _LOOK_SECONDS = 0.01
 
 
-async def stop_all(backend: Backend, timeout: float) -> tuple[str, ...]:
+async def stop_all(backend: Endable, timeout: float) -> tuple[str, ...]:
     """Ask all that are alive to stop; kill and return those that need longer than `timeout` seconds."""
     names = backend.list_alive()
     for name in names:
@@ -22,7 +22,7 @@ async def stop_all(backend: Backend, timeout: float) -> tuple[str, ...]:
     return late
 
 
-async def until_gone(backend: Backend, names: Sequence[str], timeout: float) -> tuple[str, ...]:
+async def until_gone(backend: Endable, names: Sequence[str], timeout: float) -> tuple[str, ...]:
     """Wait until these have ended and return those that have not after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while True:

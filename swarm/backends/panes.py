@@ -10,18 +10,15 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from swarm.backends.ending import stop_all, until_gone
 from swarm.backends.last_words import how_it_ended, last_words
+from swarm.backends.own_process import UNDO_SECONDS, Life, OwnProcessBackend
 from swarm.backends.start import Start, prepare_start
 from swarm.core.agent import AgentRecord
 from swarm.core.spawn import TeammateSpec
 from swarm.errors import BackendError, SwarmError
-from swarm.storage.processes import liveness
-from swarm.storage.spawn_file import remove_spawn_file
 from swarm.storage.team import Team
-from swarm.workspace.processes import Leader, ask_to_end, is_running, kill_tree, start_ticks
+from swarm.workspace.processes import Leader, start_ticks
 
-_UNDO_SECONDS = 5.0
 _ORDERLY = ("asked", "orphaned")
 _TOLD = frozenset("CLAUDE_CONFIG_DIR HOME LANG PYTHONPATH TMPDIR TZ".split())
 
@@ -66,23 +63,18 @@ class Terminal(Protocol):
         ...
 
 
-class PaneBackend:
+class PaneBackend(OwnProcessBackend["_Known"]):
     """Each teammate runs in a pane of its own; the panes of those that failed can be read until `cleanup`."""
 
     def __init__(self, team: Team, terminal: Terminal) -> None:
-        self.name = terminal.name
-        self._team = team
+        super().__init__(terminal.name, team)
         self._terminal = terminal
-        self._known: dict[str, _Known] = {}
         self._one_at_a_time = asyncio.Lock()
 
     async def spawn(self, spec: TeammateSpec) -> None:
         """Start a teammate in a pane; see `Backend.spawn`."""
-        if self.is_alive(spec.name):
-            raise BackendError(
-                f"{spec.name} is running already", code="agent_alive", details={"agent": spec.name}
-            )
-        await self._close([spec.name])
+        self._refuse_running(spec.name)
+        await self._clear([spec.name])
         self._known.pop(spec.name, None)
         start = prepare_start(self._team.layout, spec)
         opening = asyncio.ensure_future(self._open(spec, start))
@@ -93,7 +85,7 @@ class PaneBackend:
             )
         except BaseException as error:
             await asyncio.wait([opening])  # also when we are cancelled: a pane that comes up is closed again
-            await self.kill(timeout=_UNDO_SECONDS, names=[spec.name])
+            await self.kill(timeout=UNDO_SECONDS, names=[spec.name])
             await asyncio.to_thread(self._terminal.tidy)
             if isinstance(error, BackendError):
                 why = f"{spec.name} was not started: {error.message}"
@@ -112,22 +104,11 @@ class PaneBackend:
 
     def adopt(self, record: AgentRecord) -> bool:
         """Take over a teammate whose process lives, in whatever pane."""
-        if record.backend != self.name or record.state == "stopped" or liveness(record) != "alive":
+        leader = self._process_of(record)
+        if leader is None or not self._terminal.knows(record.handle):
             return False
-        if record.pid is None or record.start_ticks is None or not self._terminal.knows(record.handle):
-            return False
-        leader = Leader(record.pid, record.start_ticks)
         self._known[record.name] = _Known(record.run_id, leader, record.handle)
         return True
-
-    def is_alive(self, name: str) -> bool:
-        """Whether the process in the pane runs; the terminal is not asked."""
-        known = self._known.get(name)
-        return known is not None and is_running(*known.leader)
-
-    def list_alive(self) -> tuple[str, ...]:
-        """Names of the teammates whose process runs, in the order of their start."""
-        return tuple(name for name in self._known if self.is_alive(name))
 
     def failure(self, name: str) -> str | None:
         """Return how the process ended and what stands last in its pane, or else in its log."""
@@ -149,25 +130,6 @@ class PaneBackend:
         said = lines[-1] if lines else last_words(self._team.layout.log(name))
         return how_it_ended(code) + (f": {said}" if said else "")
 
-    def hint(self) -> None:
-        """Do nothing: each process watches the files itself."""
-
-    def ask_to_stop(self, name: str) -> None:
-        """Send TERM to the recorded process, which takes it as the order to stop."""
-        if self.is_alive(name):
-            ask_to_end(self._known[name].leader)
-
-    async def stop(self, *, timeout: float) -> tuple[str, ...]:
-        """Ask all to stop; see `Backend.stop`."""
-        return await stop_all(self, timeout)
-
-    async def kill(self, *, timeout: float, names: Sequence[str] | None = None) -> None:
-        """Kill these processes, or all, with what they started, and close their panes."""
-        meant = [name for name in (self._known if names is None else names) if name in self._known]
-        await asyncio.gather(*(self._known[name].kill_tree(timeout) for name in meant if self.is_alive(name)))
-        await until_gone(self, meant, timeout)
-        await self._close(meant if names is None else names)
-
     def show(self, name: str) -> tuple[str, ...] | None:
         """Return the command that brings the pane before a person; None for a teammate without one."""
         known = self._known.get(name)
@@ -175,18 +137,17 @@ class PaneBackend:
 
     async def cleanup(self) -> None:
         """Close the panes of teammates that have ended, and the windows and servers that are empty then."""
-        await self._close([name for name in self._known if not self.is_alive(name)])
+        await super().cleanup()
         await asyncio.to_thread(self._terminal.tidy)
 
-    async def _close(self, names: Sequence[str]) -> None:
+    async def _clear(self, names: Sequence[str]) -> None:
         for name in names:
             known = self._known.get(name)
             if known is not None and not self.is_alive(name) and not known.is_closed:
                 await asyncio.to_thread(self.failure, name)  # while it can be read
                 await asyncio.to_thread(self._terminal.close, known.handle, known.leader.pid)
                 known.is_closed = True
-            if not self.is_alive(name):
-                remove_spawn_file(self._team.layout, name)
+        await super()._clear(names)
 
 
 def pane_argv(start: Start) -> tuple[str, ...]:
@@ -203,15 +164,11 @@ def pane_argv(start: Start) -> tuple[str, ...]:
     return ("/usr/bin/env", "-i", "TERM=screen-256color", *told, *start.argv)
 
 
-class _Known:
-    """One life; `failure` is None until somebody looked why it ended, and "" when there is nothing to say."""
+class _Known(Life):
+    """`failure` is None until somebody looked why it ended, and "" when there is nothing to say."""
 
     def __init__(self, run_id: str, leader: Leader, handle: Mapping[str, Any]) -> None:
-        self.run_id = run_id
-        self.leader = leader
+        super().__init__(run_id, leader)
         self.handle = handle
         self.failure: str | None = None
         self.is_closed = False
-
-    async def kill_tree(self, timeout: float) -> None:
-        await asyncio.to_thread(kill_tree, self.leader, f"SWARM_RUN_ID={self.run_id}", timeout)

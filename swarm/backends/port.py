@@ -9,7 +9,27 @@ from swarm.core.agent import AgentRecord
 from swarm.core.spawn import TeammateSpec
 
 
-class Backend(Protocol):
+class Endable(Protocol):
+    """What ending teammates in order takes."""
+
+    def is_alive(self, name: str) -> bool:
+        """Whether the teammate's process, pane or task is still there; costs next to nothing."""
+        ...
+
+    def list_alive(self) -> tuple[str, ...]:
+        """Names of the teammates that are alive, in the order of their start."""
+        ...
+
+    def ask_to_stop(self, name: str) -> None:
+        """Ask a teammate to stop: it ends its tool, frees its task and goes. Repeats do nothing."""
+        ...
+
+    async def kill(self, *, timeout: float, names: Sequence[str] | None = None) -> None:
+        """End these teammates, or all, with what they started; waits until they are gone, at most so long."""
+        ...
+
+
+class Backend(Endable, Protocol):
     """Starts, looks at and ends teammates; a teammate is known by its name, one life at a time.
 
     Works on what it has started or adopted, and on nothing else. Not shared between threads.
@@ -32,14 +52,6 @@ class Backend(Protocol):
         """Take over a teammate that another leader has started; False when it is not a living one of ours."""
         ...
 
-    def is_alive(self, name: str) -> bool:
-        """Whether the teammate's process, pane or task is still there; costs next to nothing."""
-        ...
-
-    def list_alive(self) -> tuple[str, ...]:
-        """Names of the teammates that are alive, in the order of their start."""
-        ...
-
     def failure(self, name: str) -> str | None:
         """Why it has ended, for a person; None while it lives, after an orderly end, or when unknown."""
         ...
@@ -48,16 +60,8 @@ class Backend(Protocol):
         """Tell all teammates that the team's files may have changed; those that watch them need no hint."""
         ...
 
-    def ask_to_stop(self, name: str) -> None:
-        """Ask a teammate to stop: it ends its tool, frees its task and goes. Repeats do nothing."""
-        ...
-
     async def stop(self, *, timeout: float) -> tuple[str, ...]:
         """Ask all to stop; kill and return those that need longer than `timeout` seconds."""
-        ...
-
-    async def kill(self, *, timeout: float, names: Sequence[str] | None = None) -> None:
-        """End these teammates, or all, with what they started; waits until they are gone, at most so long."""
         ...
 
     def show(self, name: str) -> tuple[str, ...] | None:

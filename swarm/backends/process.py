@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
-from collections.abc import Sequence
 
-from swarm.backends.ending import stop_all, until_gone
 from swarm.backends.last_words import how_it_ended, last_words
+from swarm.backends.own_process import UNDO_SECONDS, Life, OwnProcessBackend
 from swarm.backends.start import Start, prepare_start
 from swarm.core.agent import AgentRecord
 from swarm.core.spawn import TeammateSpec
 from swarm.errors import BackendError
 from swarm.storage import syscalls
-from swarm.storage.processes import liveness
-from swarm.storage.spawn_file import remove_spawn_file
 from swarm.storage.team import Team
-from swarm.workspace.processes import Leader, ask_to_end, is_running, kill_tree, start_ticks
-
-_UNDO_SECONDS = 5.0
+from swarm.workspace.processes import Leader, start_ticks
 
 
-class ProcessBackend:
-    """Each teammate is known by pid and start time; that of a child of ours stays until we have reaped it."""
-
-    name = "process"
+class ProcessBackend(OwnProcessBackend["_Known"]):
+    """A child of ours keeps pid and start time until we have reaped it, which each look does."""
 
     def __init__(self, team: Team) -> None:
-        self._team = team
-        self._known: dict[str, _Known] = {}
+        super().__init__("process", team)
 
     async def spawn(self, spec: TeammateSpec) -> None:
         """Start a process; see `Backend.spawn`."""
-        if self.is_alive(spec.name):
-            raise BackendError(
-                f"{spec.name} is running already", code="agent_alive", details={"agent": spec.name}
-            )
+        self._refuse_running(spec.name)
         start = prepare_start(self._team.layout, spec)
         try:
             known = self._known[spec.name] = _start(spec, start)
@@ -47,66 +35,29 @@ class ProcessBackend:
                 handle={"log": start.log},
             )
         except BaseException:
-            await self.kill(timeout=_UNDO_SECONDS, names=[spec.name])
+            await self.kill(timeout=UNDO_SECONDS, names=[spec.name])
             raise
 
     def adopt(self, record: AgentRecord) -> bool:
         """Take over a process that another leader has started."""
-        if record.backend != self.name or record.state == "stopped" or liveness(record) != "alive":
+        leader = self._process_of(record)
+        if leader is None:
             return False
-        if record.pid is None or record.start_ticks is None:
-            return False
-        log = self._team.layout.log(record.name)
-        self._known[record.name] = _Known(record.run_id, Leader(record.pid, record.start_ticks), None, log)
+        self._known[record.name] = _Known(record.run_id, leader, None, self._team.layout.log(record.name))
         return True
-
-    def is_alive(self, name: str) -> bool:
-        """Whether the process runs; this reaps it when it does not any more."""
-        known = self._known.get(name)
-        return known is not None and known.is_alive()
-
-    def list_alive(self) -> tuple[str, ...]:
-        """Names of the teammates whose process runs, in the order of their start."""
-        return tuple(name for name in self._known if self.is_alive(name))
 
     def failure(self, name: str) -> str | None:
         """Return how the process ended and what it wrote last."""
         known = self._known.get(name)
         return None if known is None or known.is_alive() else known.failure()
 
-    def hint(self) -> None:
-        """Do nothing: each process watches the files itself."""
-
-    def ask_to_stop(self, name: str) -> None:
-        """Send TERM to the recorded process, which takes it as the order to stop."""
-        if self.is_alive(name):
-            ask_to_end(self._known[name].leader)
-
-    async def stop(self, *, timeout: float) -> tuple[str, ...]:
-        """Ask all to stop; see `Backend.stop`."""
-        return await stop_all(self, timeout)
-
-    async def kill(self, *, timeout: float, names: Sequence[str] | None = None) -> None:
-        """Kill these processes, or all, with what they started, also in sessions of its own."""
-        meant = [name for name in (self._known if names is None else names) if name in self._known]
-        ending = (self._known[name].kill_tree(timeout) for name in meant if self.is_alive(name))
-        await asyncio.gather(*ending)
-        await until_gone(self, meant, timeout)  # reaps them
-        for name in meant if names is None else names:
-            remove_spawn_file(self._team.layout, name)
-
     def show(self, name: str) -> tuple[str, ...] | None:
         """Return None: a plain process shows itself only in its log."""
         return None
 
-    async def cleanup(self) -> None:
-        """Remove the spawn files of processes that ended before they read them."""
-        for name in [name for name in self._known if not self.is_alive(name)]:
-            remove_spawn_file(self._team.layout, name)
 
-
-class _Known:
-    """One life. `process` is there when it is our child; its output in the log begins at `said_from`."""
+class _Known(Life):
+    """`process` is there when it is our child; its output in the log begins at `said_from`."""
 
     def __init__(
         self,
@@ -116,8 +67,7 @@ class _Known:
         log: str,
         said_from: int = 0,
     ) -> None:
-        self.run_id = run_id
-        self.leader = leader
+        super().__init__(run_id, leader)
         self._process = process
         self._log = log
         self._said_from = said_from
@@ -125,7 +75,7 @@ class _Known:
     def is_alive(self) -> bool:
         if self._process is not None:
             return self._process.poll() is None
-        return is_running(*self.leader)
+        return super().is_alive()
 
     def failure(self) -> str | None:
         code = None if self._process is None else self._process.returncode
@@ -133,9 +83,6 @@ class _Known:
             return None
         said = last_words(self._log, self._said_from)
         return how_it_ended(code) + (f": {said}" if said else "")
-
-    async def kill_tree(self, timeout: float) -> None:
-        await asyncio.to_thread(kill_tree, self.leader, f"SWARM_RUN_ID={self.run_id}", timeout)
 
 
 def _start(spec: TeammateSpec, start: Start) -> _Known:

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 
 from swarm.errors import ConfigError
 
-KNOWN = ("auto", "tmux", "process", "in-process", "iterm2")
-FOR_RUN = ("tmux", "in-process")
+IN_PROCESS = "in-process"
+KNOWN = ("auto", "tmux", "process", IN_PROCESS, "iterm2")
+FOR_RUN = ("tmux", IN_PROCESS)
 """What `auto` means for a whole run, best first: panes to look at, else all in the leader's process."""
 FOR_ONE = ("tmux", "process")
 """What it means for a teammate that outlives the command which starts it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from swarm.cli.render import printable
 
@@ -45,20 +45,44 @@ def clip(text: str, cells: int) -> str:
     return text.rstrip(_JOINER) + "…"
 
 
-def align(rows: Sequence[Sequence[str]], *, limit: int | None = None, flexible: int = 0) -> list[list[str]]:
+def clip_start(text: str, cells: int) -> str:
+    """Return the end of a text, which of a path says most, in at most so many cells."""
+    if width(text) <= cells:
+        return text
+    while text and width(text) > cells - 1:
+        text = text[1:]
+    return f"…{text}"
+
+
+def align(
+    rows: Sequence[Sequence[str]],
+    *,
+    limit: int | None = None,
+    flexible: int = 0,
+    dispensable: Mapping[int, int] | None = None,
+) -> list[list[str]]:
     """Return rows of printable cells padded to one width per column, without the columns that are empty.
 
-    With a `limit`, the `flexible` column is clipped so that a line fits, though never below 12 cells.
+    With a `limit`, the `flexible` column is clipped so that a line fits, though never below 12 cells. Each of
+    the `dispensable` columns is left out in turn, if else the flexible one had fewer cells than stand there.
     """
     cells = [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
     if limit is not None:
-        over = sum(widths) + len(_GAP) * (sum(map(bool, widths)) - 1) - limit
-        widths[flexible] = min(widths[flexible], max(_LEAST_CELLS, widths[flexible] - max(0, over)))
+        for at, least in (dispensable or {}).items():
+            if _room(widths, limit, flexible) < min(least, widths[flexible]):
+                widths[at] = 0
+        widths[flexible] = min(widths[flexible], max(_LEAST_CELLS, _room(widths, limit, flexible)))
         for row in cells:
             row[flexible] = clip(row[flexible], widths[flexible])
     kept = [at for at, cell_width in enumerate(widths) if cell_width]
     return [[pad(row[at], widths[at]) for at in kept] for row in cells]
+
+
+def _room(widths: Sequence[int], limit: int, flexible: int) -> int:
+    """Return how many cells a line has for the flexible column."""
+    others = [cells for at, cells in enumerate(widths) if cells and at != flexible]
+    return limit - sum(others) - len(_GAP) * len(others)
 
 
 def table(rows: Sequence[Sequence[str]], *, limit: int | None = None, flexible: int = 0) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from swarm.cli.columns import align
+from swarm.cli.columns import align, clip
 from swarm.cli.presence import Present
-from swarm.cli.render import ago, count, paint
+from swarm.cli.render import ago, paint
 from swarm.cli.session import Io
 from swarm.core.agent import AgentRecord
 from swarm.core.times import parse_time
@@ -23,12 +24,17 @@ _STATE_STYLES = {
     "unknown": "dim",
 }
 _HEAD = ("agent", "state", "does", "since", "where", "heard", "")
-_STATE, _DOES = 1, 2
+_STATE, _DOES, _SINCE, _WHERE, _HEARD = 1, 2, 3, 4, 5
+_DISPENSABLE = {_HEARD: 40, _WHERE: 40, _SINCE: 20}
+_ROOM_LEAST = 6
+_WRONG = frozenset({"dead", "stalled", "orphaned"})
+_LATER = {"idle": 2, "stopped": 3, "unknown": 3}
 _QUIET_STATES = frozenset({"stopped", "unknown"})
 _INDENT = "  "
 _REASONS = {
     ("stopped", "asked"): "was asked to",
     ("stopped", "killed"): "was ended from outside",
+    ("stopped", "failed"): "failed",
     ("stopped", "orphaned"): "its leader was gone",
     ("waiting", "leader_gone"): "its leader is gone",
     ("waiting", "permission"): "asks for permission",
@@ -36,33 +42,76 @@ _REASONS = {
 }
 
 
-def rows(agents: Sequence[Present], subjects: Mapping[str, str], now: float, io: Io) -> Iterator[str]:
-    """Yield a heading and one line for each teammate, or nothing without one."""
+def rows(
+    agents: Sequence[Present], subjects: Mapping[str, str], now: float, io: Io, room: int | None = None
+) -> Iterator[str]:
+    """Yield a heading and one line for each teammate, or nothing without one.
+
+    With `room` for so many lines only, those that need nobody's attention are but counted in the last one.
+    """
     if not agents:
         return
-    cells = [_HEAD, *(_row(agent, subjects, now) for agent in agents)]
+    kept = agents if room is None or len(agents) < room else _most_pressing(agents, max(room, _ROOM_LEAST))
+    cells = [_HEAD, *(_row(agent, subjects, now) for agent in kept)]
     limit = io.columns - len(_INDENT) if io.columns else None
-    heading, *aligned = align(cells, limit=limit, flexible=_DOES)
+    heading, *aligned = align(cells, limit=limit, flexible=_DOES, dispensable=_DISPENSABLE)
     yield paint(f"{_INDENT}{'  '.join(heading)}".rstrip(), "dim", enabled=io.color)
-    for agent, line in zip(agents, aligned, strict=True):
-        line[_STATE] = paint(line[_STATE], _STATE_STYLES.get(agent.state, ""), enabled=io.color)
+    for agent, line in zip(kept, aligned, strict=True):
+        line[_STATE] = paint(line[_STATE], _style(agent), enabled=io.color)
         yield f"{_INDENT}{'  '.join(line)}".rstrip()
+    left = [agent for agent in agents if agent not in kept]
+    if left:
+        more = f"{_INDENT}and {len(left)} more: {_counted(left)}"
+        yield paint(clip(more, io.columns or sys.maxsize), "dim", enabled=io.color)
+
+
+def _most_pressing(agents: Sequence[Present], room: int) -> list[Present]:
+    """Return those for which there is room beside heading and last line, in the order of the roster."""
+    pressing = sorted(agents, key=_rank)[: room - 2]
+    return [agent for agent in agents if agent in pressing]
+
+
+def _rank(agent: Present) -> int:
+    """Return how soon somebody should see it: first what needs a hand, last what has ended."""
+    asks = agent.record is not None and agent.record.reason == "permission"
+    if agent.state in _WRONG or has_failed(agent) or agent.start_was_cut or asks:
+        return 0
+    return _LATER.get(agent.state, 1)
+
+
+def _counted(agents: Sequence[Present]) -> str:
+    words = [_word(agent) for agent in agents]
+    return ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+
+
+def has_failed(agent: Present) -> bool:
+    """Whether it ended by a fault."""
+    return agent.record is not None and (agent.record.state, agent.record.reason) == ("stopped", "failed")
+
+
+def _style(agent: Present) -> str:
+    return "red" if has_failed(agent) else _STATE_STYLES.get(agent.state, "")
+
+
+def _word(agent: Present) -> str:
+    return agent.state if agent.record is not None else "never started"
 
 
 def _row(agent: Present, subjects: Mapping[str, str], now: float) -> tuple[str, ...]:
-    record = agent.record
-    does, since, where, heard = "never started", "", "", ""
-    if record is not None:
-        does, since, where = _does(agent, record, subjects), _since(record, now), record.backend
-        if agent.heartbeat_age is not None and agent.state not in _QUIET_STATES:
-            heard = f"{ago(agent.heartbeat_age)} ago"
-    return (agent.member.name, agent.state, does, since, where, heard, _unread(agent))
+    record, mail = agent.record, _mail(agent)
+    if record is None:
+        return (agent.member.name, "", _word(agent), "", "", "", mail)
+    heard = ""
+    if agent.heartbeat_age is not None and agent.state not in _QUIET_STATES:
+        heard = f"{ago(agent.heartbeat_age)} ago"
+    does = _does(agent, record, subjects)
+    return (agent.member.name, agent.state, does, _since(record, now), record.backend, heard, mail)
 
 
-def _unread(agent: Present) -> str:
+def _mail(agent: Present) -> str:
     if agent.unread is None:
-        return f"its mail is damaged: see swarm mail {agent.member.name}"
-    return f"{count(agent.unread, 'message')} unread" if agent.unread else ""
+        return "mail damaged"
+    return f"{agent.unread} unread" if agent.unread else ""
 
 
 def _does(agent: Present, record: AgentRecord, subjects: Mapping[str, str]) -> str:
@@ -76,8 +125,8 @@ def _why(agent: Present, record: AgentRecord) -> str:
         return "its process is gone"
     if agent.state == "stalled":
         return f"no sign of life for {ago(agent.heartbeat_age or 0.0)}"
-    if (record.state, record.reason) == ("stopped", "failed"):
-        return f"failed: see swarm logs {record.name}"
+    if agent.start_was_cut:
+        return "its start was cut short"
     if record.reason == "waiting_for_task" and record.on:
         return f"waiting for task {record.on}"
     known = _REASONS.get((record.state, record.reason))

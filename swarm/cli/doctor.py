@@ -10,6 +10,7 @@ from swarm.cli.installation import Check, check_installation
 from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, the_team
 from swarm.errors import EXIT_CODES
+from swarm.storage.finding import Held
 from swarm.storage.health import Outcome, examine_root, examine_team, mend, record_mending
 from swarm.storage.listing import list_teams
 from swarm.storage.team import Team, open_team
@@ -47,10 +48,12 @@ def doctor(args: Mapping[str, Any], io: Io) -> int:
 
 
 def _parts(args: Mapping[str, Any], io: Io) -> Iterator[Part]:
+    held: Held = {}  # for all looks: mending looks again and again
     if args["team"] is None:
-        yield Part(team=None, outcomes=_outcomes(partial(examine_root, io.root, io.settings, io.clock), args))
+        look = partial(examine_root, io.root, io.settings, io.clock, held)
+        yield Part(team=None, outcomes=_outcomes(look, args))
     for team in _teams(args, io):
-        outcomes = _outcomes(partial(examine_team, team, partial(_end_leftovers, team)), args)
+        outcomes = _outcomes(partial(examine_team, team, partial(_end_leftovers, team), held), args)
         if args["fix"]:
             record_mending(team, outcomes)
         yield Part(team=team.name, outcomes=outcomes)

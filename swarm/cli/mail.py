@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from swarm.cli.render import count, local_time, paint, printable, printable_lines
@@ -45,7 +45,9 @@ def send(args: Mapping[str, Any], io: Io) -> int:
     try:
         results = deliver(team, sender, args["to"], text, summary=args["summary"], msg_id=args["msg_id"])
     except SwarmError as error:
-        error.message += _how_to_repeat(error)
+        from swarm.cli.not_sent import how_to_repeat
+
+        error.message += how_to_repeat(error)
         raise
     if io.json:
         io.print_json({"results": [_result_object(result) for result in results]})
@@ -146,21 +148,15 @@ def _result_object(result: SendResult) -> dict[str, Any]:
     return known | ({"recipient": result.recipient} if result.recipient else {})
 
 
-def _print_results(results: Iterable[SendResult], io: Io) -> None:
+def _print_results(results: Sequence[SendResult], io: Io) -> None:
     for result in results:
-        if result.error:
-            how = _how_to_repeat(result.error, f" to {result.to}")
-            io.note(f"not sent to {result.to}: {printable(result.error.message + how)}")
-        else:
+        if not result.error:
             io.print(f"sent to {result.to}{_reader(result.recipient)}")
+    if any(result.error for result in results):
+        from swarm.cli.not_sent import failures
 
-
-def _how_to_repeat(error: SwarmError, whom: str = "") -> str:
-    """Return what to do where nobody knows whether the message arrived."""
-    msg_id = error.details.get("msg_id")
-    if msg_id is None:
-        return ""
-    return f"; it may have arrived: send it again{whom} with --id {msg_id}, and it is there once"
+        for line in failures(results):
+            io.note(line)
 
 
 def _reader(state: str | None) -> str:

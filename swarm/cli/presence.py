@@ -7,6 +7,7 @@ from typing import Any
 from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER
 from swarm.core.roster import Member, Roster
+from swarm.core.times import parse_time
 from swarm.errors import CorruptStateError
 from swarm.storage.leadership import UNKNOWN, state_of
 from swarm.storage.team import Team
@@ -16,7 +17,8 @@ from swarm.values import Value
 class Present(Value):
     """One teammate. `record` is None before its first start; `heartbeat_age` None where none is recorded.
 
-    `unread` is None when its mail cannot be read.
+    `unread` is None when its mail cannot be read. `start_was_cut`: it has had no process for longer than a
+    start may take.
     """
 
     member: Member
@@ -24,6 +26,7 @@ class Present(Value):
     state: str
     heartbeat_age: float | None
     unread: int | None
+    start_was_cut: bool = False
 
 
 def look(team: Team, roster: Roster) -> tuple[Present, ...]:
@@ -35,7 +38,24 @@ def look_at(team: Team, member: Member) -> Present:
     record = team.agents.load(member.name)
     state, age = state_of(team, record) if record else (UNKNOWN, None)
     unread = _unread(team, member.name)
-    return Present(member=member, record=record, state=state, heartbeat_age=age, unread=unread)
+    return Present(
+        member=member,
+        record=record,
+        state=state,
+        heartbeat_age=age,
+        unread=unread,
+        start_was_cut=record is not None and start_is_overdue(team, record),
+    )
+
+
+def start_is_overdue(team: Team, record: AgentRecord) -> bool:
+    """Tell whether a start has led to no process for longer than one may take: nobody is at it any more."""
+    if record.state != "starting" or record.pid is not None:
+        return False
+    try:
+        return team.clock.now() - parse_time(record.since) > team.settings.ready_timeout_seconds
+    except ValueError:
+        return True
 
 
 def agent_object(present: Present) -> dict[str, Any]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import shutil
 import signal
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich.console import Console
 
 from swarm.backends.asked import what_is_asked
-from swarm.backends.select import select_backend
+from swarm.backends.port import Backend
+from swarm.backends.select import IN_PROCESS, select_backend
 from swarm.cli.backends import make_backend
 from swarm.cli.closing import print_closing
 from swarm.cli.live import LiveView, PlainLines
@@ -118,12 +119,22 @@ async def _drive(
         if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` means it
             loop.add_signal_handler(number, going.interrupt)
     view = LiveView(team, Console(file=io.err)) if _is_watched(io) else PlainLines(team, io)
-    names = (member.name for member in members(loaded.team))
-    with Watch(files_of_agents(team.layout, names)) as watch:  # one for all that share this process
+    names = [member.name for member in members(loaded.team)]
+    with _hinted(team, backend, names, io), view:
+        return await going.to_the_end(view)
+
+
+@contextmanager
+def _hinted(team: Team, backend: Backend, names: Sequence[str], io: Io) -> Iterator[None]:
+    """Tell those that share this process of changes, by one watch for all; a process of its own watches."""
+    if backend.name != IN_PROCESS:
+        yield
+        return
+    with Watch(files_of_agents(team.layout, names)) as watch:
         if watch.problem is not None:
             io.note(f"Warning: {watch.problem}")
-        with watch.telling(loop, backend.hint), view:
-            return await going.to_the_end(view)
+        with watch.telling(asyncio.get_running_loop(), backend.hint):
+            yield
 
 
 def _is_watched(io: Io) -> bool:

@@ -99,12 +99,21 @@ class Io:
     @property
     def columns(self) -> int | None:
         """Width of the terminal; None where the output is none, or its width cannot be told."""
+        return self._terminal_size[0] or None
+
+    @property
+    def lines(self) -> int | None:
+        """Height of the terminal, likewise."""
+        return self._terminal_size[1] or None
+
+    @property
+    def _terminal_size(self) -> tuple[int, int]:
         if not self.is_terminal():
-            return None
+            return 0, 0
         try:
-            return os.get_terminal_size(self.out.fileno()).columns or None
+            return os.get_terminal_size(self.out.fileno())
         except OSError:
-            return None
+            return 0, 0
 
     @property
     def unicode(self) -> bool:

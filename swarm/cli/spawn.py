@@ -9,11 +9,12 @@ from typing import Any
 
 from swarm.backends.asked import what_is_asked
 from swarm.backends.leftovers import close_leftovers
-from swarm.backends.select import FOR_ONE, select_backend
+from swarm.backends.select import FOR_ONE, IN_PROCESS, select_backend
 from swarm.cli.backends import cleaned_up, make_backend
-from swarm.cli.presence import agent_object, look_at
+from swarm.cli.presence import agent_object, look_at, start_is_overdue
 from swarm.cli.session import Io, actor, only_for_people, team_to_change
 from swarm.cli.team_file import read_team_file
+from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER, USER, check_name
 from swarm.core.message import Message
 from swarm.core.spawn import TeammateSpec
@@ -21,13 +22,11 @@ from swarm.core.times import format_time
 from swarm.errors import ConfigError, StateError
 from swarm.leader.ending import end_agents, is_over
 from swarm.leader.enlisting import Wish, make_spec
-from swarm.leader.spawning import start_teammates
+from swarm.leader.spawning import start_teammates, turn
 from swarm.permissions.modes import check_mode
-from swarm.storage.lock import FileLock
+from swarm.storage.leadership import leader_state
 from swarm.storage.processes import new_msg_id
 from swarm.storage.team import Team
-
-_IN_PROCESS = "in-process"
 
 
 def spawn(args: Mapping[str, Any], io: Io) -> int:
@@ -35,7 +34,7 @@ def spawn(args: Mapping[str, Any], io: Io) -> int:
     only_for_people(io, "start teammates")
     team = team_to_change(args, io)
     name = check_name(args["name"])
-    with _turn(team, name):
+    with turn(team, name):
         with cleaned_up(team, io.environ, [name]):
             _insist_that_it_is_over(team, name)
             end_agents(team, [name], by=actor(io), timeout=0.0, force=True)  # what its last life left
@@ -55,28 +54,35 @@ def restart(args: Mapping[str, Any], io: Io) -> int:
             details={"value": name},
         )
     timeout = args["timeout"] if args["timeout"] is not None else io.settings.stop_timeout_seconds
-    with _turn(team, name):
+    with turn(team, name):
         with cleaned_up(team, io.environ, [name]):
             end_agents(team, [name], by=actor(io), timeout=timeout, force=bool(args["force"]))
         _start(team, name, args, io)
     return 0
 
 
-def _turn(team: Team, name: str) -> FileLock:
-    """Return the lock that makes two starts of one name take turns."""
-    return FileLock(team.layout.lock(f"spawn-{name}"), team.settings, team.clock, USER)
-
-
 def _insist_that_it_is_over(team: Team, name: str) -> None:
     record = team.agents.load(name)
-    if record is None or is_over(record):
+    if record is None or is_over(record) or _is_abandoned(team, record):
         return
+    what = "is being started now; wait for it"
+    if record.pid is not None:
+        what = f"is running already ({record.state}); tell it something with swarm send {name}"
     raise StateError(
-        f"{name} is running already ({record.state}); tell it something with swarm send {name}, "
-        f"or start it anew with swarm restart {name}",
+        f"{name} {what}, or start it anew with swarm restart {name}",
         code="agent_alive",
         details={"agent": name, "state": record.state},
     )
+
+
+def _is_abandoned(team: Team, record: AgentRecord) -> bool:
+    """Whether who began this start is gone: we have its turn now, so it can only be a leader.
+
+    A leader that lives may be at it; after the time that a start may take it is not.
+    """
+    if record.pid is not None or record.state != "starting":
+        return False
+    return leader_state(team) != "alive" or start_is_overdue(team, record)
 
 
 def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:
@@ -106,17 +112,17 @@ def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:
 
 def _backend(team: Team, name: str, given: str | None, io: Io) -> tuple[str, str]:
     """Return where it is to run: as the option says, as it did before, as is usual here, or best."""
-    if given == _IN_PROCESS:
+    if given == IN_PROCESS:
         raise ConfigError(
             "a teammate that is started by hand has a process of its own; use --backend tmux or process",
             code="bad_value",
             details={"option": "--backend", "value": given, "valid": ["auto", *FOR_ONE]},
         )
     before = team.agents.load(name)
-    if not given and before is not None and before.backend != _IN_PROCESS:
+    if not given and before is not None and before.backend != IN_PROCESS:
         return select_backend(before.backend, io.environ, FOR_ONE)[0], "where it ran before"
     asked = what_is_asked(given, io.environ, io.root, team.roster.load().workspace)
-    if asked.backend == _IN_PROCESS:  # as the usual for runs, of which this is none
+    if asked.backend == IN_PROCESS:  # as the usual for runs, of which this is none
         asked = asked.replace(backend="auto")
     return select_backend(asked.backend, io.environ, FOR_ONE, by=asked.by)
 

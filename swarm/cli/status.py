@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from swarm.cli import crew
+from swarm.cli.advice import advice
 from swarm.cli.board import Board, style, symbol, the_board, with_problems
+from swarm.cli.columns import clip, clip_start, width
 from swarm.cli.presence import Present, agent_object, look
 from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, the_team
@@ -33,22 +36,36 @@ def status(args: Mapping[str, Any], io: Io) -> int:
         }
         io.print_json(with_problems(shown, board))
         return 0
-    subjects = {shown.task.id: shown.task.subject for shown in board.tasks}
-    for line in (*_head(team, roster, io), *_progress(board, io), *_questions(asked, io)):
+    for line in _screen(team, roster, board, agents, asked, io, named=args["team"] is not None):
         io.print(line)
-    for number, line in enumerate(crew.rows(agents, subjects, team.clock.now(), io)):
-        io.print(line if number else f"\n{line}")
-    for number, line in enumerate(_advice(team, agents, board)):
-        io.print(line if number else f"\n{line}")
     return 0
 
 
-def _head(team: Team, roster: Roster, io: Io) -> Iterator[str]:
-    yield paint(printable(team.name), "bold", enabled=io.color) + (
-        f"  {printable(roster.description)}" if roster.description else ""
-    )
-    leader = {"alive": "leader alive", "gone": "leader gone", "none": "no leader"}[leader_state(team)]
-    yield f"{printable(roster.workspace or 'workspace unknown')}; {leader}"
+def _screen(
+    team: Team, roster: Roster, board: Board, agents: Sequence[Present], asked: int, io: Io, *, named: bool
+) -> Iterator[str]:
+    """Yield the lines; on a terminal as many as it has room for with the next prompt."""
+    leader = leader_state(team)
+    above = [*_head(team, roster, leader, io), *_progress(board, io), *_questions(asked, io)]
+    unfinished = any(not shown.task.finished for shown in board.tasks)
+    helps = advice(agents, team=team.name, named=named, leader=leader, unfinished=unfinished)
+    below = [clip(line, io.columns or sys.maxsize) for line in helps]
+    taken = len(above) + len(below) + bool(agents) + bool(below) + 1
+    subjects = {shown.task.id: shown.task.subject for shown in board.tasks}
+    rows = [*crew.rows(agents, subjects, team.clock.now(), io, io.lines and io.lines - taken)]
+    for number, part in enumerate((above, rows, below)):
+        if number and part:
+            yield ""
+        yield from part
+
+
+def _head(team: Team, roster: Roster, leader: str, io: Io) -> Iterator[str]:
+    name, about = printable(team.name), printable(roster.description or "")
+    room = io.columns or sys.maxsize
+    yield paint(name, "bold", enabled=io.color) + (about and f"  {clip(about, room - width(name) - 2)}")
+    state = {"alive": "leader alive", "gone": "leader gone", "none": "no leader"}[leader]
+    workspace = printable(roster.workspace or "workspace unknown")
+    yield f"{clip_start(workspace, room - len(state) - 2)}; {state}"
     yield ""
 
 
@@ -65,20 +82,6 @@ def _progress(board: Board, io: Io) -> Iterator[str]:
             sign = symbol(state, unicode=io.unicode)
             parts.append(paint(f"{sign} {number} {state}", style(state), enabled=io.color))
     yield f"{count(total, 'task')}: {'  '.join(parts)}"
-
-
-def _advice(team: Team, agents: Sequence[Present], board: Board) -> Iterator[str]:
-    """Yield the command that helps where something has come to a stand."""
-    states = {
-        state: [one.member.name for one in agents if one.state == state] for state in ("dead", "paused")
-    }
-    unfinished = any(not shown.task.finished for shown in board.tasks)
-    if leader_state(team) == "gone" and unfinished:
-        yield f"swarm resume {team.name} takes the run up again"
-    elif states["dead"]:
-        yield f"swarm restart {states['dead'][0]} starts it anew"
-    if states["paused"]:
-        yield f"swarm continue {states['paused'][0]} lets it go on"
 
 
 def _questions(asked: int, io: Io) -> Iterator[str]:

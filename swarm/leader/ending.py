@@ -14,8 +14,8 @@ from swarm.leader.orders import drop_orders, order_stop, waiting_orders
 from swarm.storage import processes
 from swarm.storage.dead import DeadLife, free_claims_of, free_dead_claims
 from swarm.storage.team import Team
-from swarm.workspace.leftovers import end_leftovers, end_marked
-from swarm.workspace.processes import Leader, kill_tree
+from swarm.workspace.leftovers import end_leftovers, end_life, end_marked
+from swarm.workspace.processes import Leader
 
 STOPPED = "stopped"
 KILLED = "killed"
@@ -113,7 +113,7 @@ def _kill(team: Team, record: AgentRecord) -> None:
     # First the record: a leader does not start anew whom it finds stopped.
     team.agents.end_life(record.run_id, KILLED)
     leader = Leader(record.pid, record.start_ticks or 0) if record.pid is not None else None
-    left = kill_tree(leader, f"SWARM_RUN_ID={record.run_id}", wait)
+    left = end_life(leader, record.run_id, wait=wait)
     if left:
         raise _cannot(record, f"the system does not let go of process {left[0]}")
     team.events.emit("agent_stopped", record.name, run_id=record.run_id, reason=KILLED)

@@ -15,6 +15,7 @@ from swarm.backends.leftovers import close_leftovers
 from swarm.backends.port import Backend
 from swarm.core.identity import LEADER, color_for, make_run_id
 from swarm.core.spawn import TeammateSpec
+from swarm.core.table import TaskTable
 from swarm.core.times import format_time
 from swarm.errors import BackendError
 from swarm.leader.earlier import Earlier
@@ -140,13 +141,17 @@ class Run:
             await self._teammates.look_after()
             watcher.look()
             table = store.table()
-            if all_finished(table) or not can_progress(table, self._teammates.alive()):
+            if all_finished(table) or not self._goes_on(table):
                 return
             limit = self._options.timeout_seconds
             if limit is not None and time.monotonic() - self._started > limit:
                 self._timed_out = True
                 return
             await asyncio.sleep(_TICK_SECONDS)
+
+    def _goes_on(self, table: TaskTable) -> bool:
+        alive = self._teammates.alive()
+        return can_progress(table, alive) or can_progress(table, [*alive, *self._teammates.coming()])
 
     async def _sweep(self) -> None:
         """Notice now and then, and first of all, what other hands did to the task files."""

@@ -3,19 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 
 from swarm.backends.last_words import last_words
 from swarm.backends.port import Backend
+from swarm.core.identity import USER
 from swarm.core.spawn import TeammateSpec
 from swarm.errors import BackendError, SwarmError
 from swarm.leader.orders import drop_orders
 from swarm.leader.records import roster_member, starting_record
+from swarm.storage import syscalls
+from swarm.storage.lock import FileLock
 from swarm.storage.team import Team
 
 _LOOK_SECONDS = 0.005
+
+
+def turn(team: Team, name: str) -> FileLock:
+    """Return the lock that makes those at the command line take turns who end and start one name."""
+    return FileLock(_turn_file(team, name), team.settings, team.clock, USER)
+
+
+def is_being_started(team: Team, name: str) -> bool:
+    """Tell whether somebody at the command line has the turn to start this name, or to start it anew."""
+    fd = syscalls.find_file(_turn_file(team, name), os.O_RDONLY)
+    if fd is None:
+        return False
+    try:
+        return not syscalls.lock_now(fd, _turn_file(team, name))
+    finally:
+        syscalls.close(fd)
+
+
+def _turn_file(team: Team, name: str) -> str:
+    return team.layout.lock(f"spawn-{name}")
 
 
 async def start_teammates(team: Team, backend: Backend, specs: Sequence[TeammateSpec]) -> None:
@@ -42,23 +66,17 @@ async def begin(team: Team, backend: Backend, spec: TeammateSpec) -> None:
     """Write down that this teammate starts, and start it; undone when that fails.
 
     One that is on the roster had a life before: it is restarted, without the orders that were for that life.
+    Of several that start it at the same time one succeeds, the others are refused (agent_alive).
     """
-    entry = roster_member(team.name, spec, team.clock.now())
-    restarted = team.roster.load().find(spec.name) is not None
-    if restarted:
-        drop_orders(team, spec.name)
-        team.roster.update_member(
-            spec.name,
-            backend_type=spec.backend,
-            tmux_pane_id=entry.tmux_pane_id,
-            model=spec.model,
-            permission_mode=spec.permission_mode,
-            role=spec.role,
+    if not team.agents.begin_life(starting_record(spec, team.clock.now())):
+        raise BackendError(
+            f"{spec.name} was not started: somebody else has just started it",
+            code="agent_alive",
+            details={"agent": spec.name},
         )
-    else:
-        team.roster.add_member(entry)
+    restarted = team.roster.load().find(spec.name) is not None
     try:
-        team.agents.save(starting_record(spec, team.clock.now()))
+        _enter(team, spec, restarted=restarted)
         kind = "agent_restarted" if restarted else "agent_spawned"
         team.events.emit(kind, spec.name, run_id=spec.run_id, backend=spec.backend, model=spec.model)
         await backend.spawn(spec)
@@ -66,6 +84,23 @@ async def begin(team: Team, backend: Backend, spec: TeammateSpec) -> None:
     except BaseException:
         _write_off(team, spec, restarted=restarted)
         raise
+
+
+def _enter(team: Team, spec: TeammateSpec, *, restarted: bool) -> None:
+    """Put it on the roster as it is in this life."""
+    entry = roster_member(team.name, spec, team.clock.now())
+    if not restarted:
+        team.roster.add_member(entry)
+        return
+    drop_orders(team, spec.name)
+    team.roster.update_member(
+        spec.name,
+        backend_type=spec.backend,
+        tmux_pane_id=entry.tmux_pane_id,
+        model=spec.model,
+        permission_mode=spec.permission_mode,
+        role=spec.role,
+    )
 
 
 def _name_pane(team: Team, spec: TeammateSpec) -> None:

@@ -16,7 +16,7 @@ from swarm.core.roster import Member
 from swarm.core.spawn import TeammateSpec
 from swarm.errors import StateError, SwarmError
 from swarm.leader.ending import end_agents
-from swarm.leader.spawning import begin, is_starting, start_teammates
+from swarm.leader.spawning import begin, is_being_started, is_starting, start_teammates
 from swarm.storage.dead import DeadLife, find_dead_lives, free_claims_of, free_dead_claims, is_due
 from swarm.storage.processes import liveness
 from swarm.storage.team import Team
@@ -76,6 +76,11 @@ class Teammates:
         if record is None or record.state == "stopped" or record.pid == os.getpid():
             return False
         return liveness(record) == "alive"
+
+    def coming(self) -> list[Member]:
+        """Return those that a person is starting, or ends to start them anew, at this moment."""
+        members = (member for member in self._team.roster.load().members if member.name != LEADER)
+        return [member for member in members if is_being_started(self._team, member.name)]
 
     # Those that die
 
@@ -170,7 +175,10 @@ class Teammates:
             except SwarmError as error:
                 facts = {"swarm_agent": spec.name, "swarm_error": str(error)}
                 logger.warning("teammate not restarted", extra=facts)
-                continue
+                if error.code != "agent_alive":
+                    continue
+                self._lives.remove(spec.run_id)  # somebody else was first: welcome at the next look
+                return
             self._watched.append(spec.name)
             self._ready_by[spec.name] = time.monotonic() + self._team.settings.ready_timeout_seconds
             return

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from swarm.core.agent import AgentRecord, parse_agent, render_agent
-from swarm.core.identity import agent_of_run
+from swarm.core.identity import agent_of_run, is_later_life
 from swarm.core.ports import Clock
 from swarm.core.times import format_time
 from swarm.errors import CorruptStateError, NotFoundError
 from swarm.settings import Settings
-from swarm.storage import files, syscalls
+from swarm.storage import files, processes, syscalls
 from swarm.storage.layout import TeamLayout
 from swarm.storage.lock import FileLock
 
@@ -39,6 +39,26 @@ class AgentStore:
         with self._lock(record.name):
             files.remove_drafts(self._layout.agent(record.name))
             self._write(record)
+
+    def begin_life(self, record: AgentRecord) -> bool:
+        """Write the record of a life that begins; False, and nothing changes, when somebody else was first.
+
+        That is when this very life has begun already, or a later one, or another one lives.
+        """
+        with self._lock(record.name):
+            before = self._find(record.name)
+            if before is not None and _was_first(before, record):
+                return False
+            files.remove_drafts(self._layout.agent(record.name))
+            self._write(record)
+        return True
+
+    def _find(self, name: str) -> AgentRecord | None:
+        """Return the record if there is one that can be read; one that is damaged is as good as none."""
+        try:
+            return self.load(name)
+        except CorruptStateError:
+            return None
 
     def update(self, name: str, **changes: Any) -> AgentRecord:
         """Change fields of a record and return it; `no_such_agent` when there is none yet."""
@@ -93,3 +113,9 @@ class AgentStore:
         return FileLock(
             self._layout.lock(f"agent-{name}"), self._settings, self._clock, f"{name}@{self._layout.team}"
         )
+
+
+def _was_first(before: AgentRecord, record: AgentRecord) -> bool:
+    if before.run_id == record.run_id or is_later_life(before.run_id, record.run_id):
+        return True
+    return before.state != "stopped" and processes.liveness(before) == "alive"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from swarm.core.identity import LEADER, USER
 from swarm.core.task import FINISHED, name_tasks
-from swarm.errors import StateError
+from swarm.errors import StateError, StorageIOError
 from swarm.storage import processes, syscalls
 from swarm.storage.creation import DOOMED, remove_tree, teams_lock
 from swarm.storage.layout import Layout, TeamLayout
@@ -23,9 +23,16 @@ if TYPE_CHECKING:
 
 def delete(team: Team, *, force: bool) -> None:
     """Delete a team if nothing speaks against it; `force` overrules all but a living agent."""
-    layout = Layout(root=team.root)
     if not (is_plain(team.name) and _exists(team.layout, force=force)):
         raise no_such_team(team.root, team.name)
+    layout = Layout(root=team.root)
+    try:
+        _delete(layout, team, force=force)
+    except StorageIOError as error:
+        raise _named(error, layout, team.layout) from error
+
+
+def _delete(layout: Layout, team: Team, *, force: bool) -> None:
     with teams_lock(layout, team.settings, team.clock):
         refuse_living(team)
         if not force:
@@ -97,10 +104,36 @@ def _refuse_losing(team: Team) -> None:
 
 
 def _hide(layout: Layout, team: TeamLayout) -> tuple[str, str]:
-    """Hide both folders before they are removed, the team's first: no process finds half a team."""
-    doomed = layout.team(f".{team.team}.{os.getpid()}{DOOMED}")
+    """Hide both folders before they are removed, the team's first: no process finds half a team.
+
+    When that fails for one of them both are where they were.
+    """
+    doomed = _doomed(layout, team)
     if syscalls.find_stat(team.team_dir) is not None:
         syscalls.rename(team.team_dir, doomed.team_dir)
     if syscalls.find_stat(team.tasks_dir) is not None:
-        syscalls.rename(team.tasks_dir, doomed.tasks_dir)
+        try:
+            syscalls.rename(team.tasks_dir, doomed.tasks_dir)
+        except StorageIOError:
+            if syscalls.find_stat(doomed.team_dir) is not None:
+                syscalls.rename(doomed.team_dir, team.team_dir)
+            raise
     return doomed.team_dir, doomed.tasks_dir
+
+
+def _doomed(layout: Layout, team: TeamLayout) -> TeamLayout:
+    return layout.team(f".{team.team}.{os.getpid()}{DOOMED}")
+
+
+def _named(error: StorageIOError, layout: Layout, team: TeamLayout) -> StateError:
+    """Return the failure with the folder that a person knows, where a hidden one was not to be had."""
+    doomed, path = _doomed(layout, team), str(error.details["path"])
+    if path.startswith(os.path.dirname(layout.creation_lock)):
+        meant = layout.teams_dir
+    else:
+        meant = path.replace(doomed.team_dir, team.team_dir).replace(doomed.tasks_dir, team.tasks_dir)
+    return StateError(
+        f"team {team.team} cannot be deleted: {meant}{error.message.removeprefix(path)}",
+        code=error.code,
+        details={**error.details, "path": meant},
+    )

@@ -19,7 +19,7 @@ from swarm.values import Value
 _PAUSE_SECONDS = 0.002
 
 Held = dict[str, LockTimeoutError]
-"""The locks that one examination has waited for in vain, by path; it waits for none of them again."""
+"""The locks that were waited for in vain, by path; none of them is waited for again, only tried."""
 
 
 class Finding(Value):
@@ -46,11 +46,9 @@ def undisturbed(path: str, settings: Settings, clock: Clock, held: Held) -> Iter
     """Keep the users of a lock out without writing to its file; without one there are none.
 
     Raises:
-        LockTimeoutError: somebody held it for as long as the settings allow, now or when it stands in `held`.
+        LockTimeoutError: somebody held it for as long as the settings allow, or holds it still (`held`).
 
     """
-    if path in held:
-        raise held[path]
     fd = syscalls.find_file(path, os.O_RDONLY)
     if fd is None:
         yield
@@ -69,6 +67,8 @@ def _wait_for(fd: int, path: str, settings: Settings, clock: Clock, held: Held) 
     started = clock.monotonic()
     while not syscalls.lock_now(fd, path):
         waited = clock.monotonic() - started
+        if path in held:
+            raise held[path]
         if waited >= settings.lock_timeout_seconds:
             holder = FileLock(path, settings, clock, "doctor").holder()
             held[path] = LockTimeoutError(path, waited, holder)

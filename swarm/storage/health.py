@@ -40,9 +40,12 @@ class Outcome(Value):
     error: str = ""
 
 
-def examine_team(team: Team, end_tools: EndTools) -> tuple[Finding, ...]:
-    """Return all that is wrong with a team of ours, in the order in which it should be mended."""
-    held: Held = {}
+def examine_team(team: Team, end_tools: EndTools, held: Held | None = None) -> tuple[Finding, ...]:
+    """Return all that is wrong with a team of ours, in the order in which it should be mended.
+
+    With the same `held` for each look a lock that somebody keeps is waited for once in all of them.
+    """
+    held = {} if held is None else held
     first: tuple[Callable[[Team], Iterator[Finding]], ...]
     rest: tuple[Callable[[Team], Iterator[Finding]], ...]
     first = (examine_folders, partial(examine_locks, held=held), partial(examine_tasks, held=held))
@@ -58,11 +61,13 @@ def examine_team(team: Team, end_tools: EndTools) -> tuple[Finding, ...]:
     return tuple({finding.key: finding for finding in reversed(found)}.values())[::-1]
 
 
-def examine_root(root: str, settings: Settings, clock: Clock) -> tuple[Finding, ...]:
+def examine_root(
+    root: str, settings: Settings, clock: Clock, held: Held | None = None
+) -> tuple[Finding, ...]:
     """Return what is wrong between the teams: halves of teams, and rosters that cannot be read."""
     layout = Layout(root=root)
     try:
-        with undisturbed(layout.creation_lock, settings, clock, {}):
+        with undisturbed(layout.creation_lock, settings, clock, {} if held is None else held):
             return tuple(_between_teams(layout, settings, clock))
     except LockTimeoutError as error:
         return (held_lock(error, layout.creation_lock),)

@@ -54,7 +54,8 @@ def write_team(shell: Shell, command: str, *teammates: str) -> None:
 
 def begin(shell: Shell, **environ: str) -> subprocess.Popen[str]:
     """Start the run and wait until its first command runs."""
-    going = shell.start("run", "team.yaml", "--backend", "process", "--json", **environ)
+    backend = () if "SWARM_BACKEND" in environ else ("--backend", "process")
+    going = shell.start("run", "team.yaml", *backend, "--json", **environ)
     wait_until(lambda: (shell.cwd / "ws" / "began").exists() or going.poll() is not None, timeout=30)
     assert going.poll() is None, going.communicate()
     return going
@@ -86,6 +87,22 @@ def test_a_lone_worker_that_dies_gets_a_new_life(shell: Shell) -> None:
     assert restarted["run_id"].endswith(".w1.2")
     assert agents(shell)["w1"]["run_id"] == restarted["run_id"]
     assert {one["owner"] for one in json.loads(out)["tasks"]} == {"w1"}
+
+
+@pytest.mark.parametrize("backend", ["process", "in-process"])
+def test_a_teammate_that_a_person_starts_anew_is_waited_for(shell: Shell, backend: str) -> None:
+    """Between its two lives nobody is there who could go on, which would else end the run."""
+    write_team(shell, "touch began; while [ ! -e go ]; do sleep 0.05; done", "w1")
+    going = begin(shell, SWARM_BACKEND=backend)
+    restarted = shell.swarm("restart", "w1", "--backend", "process")
+    assert restarted.code == 0, restarted.err
+    assert going.poll() is None, going.communicate()
+    (shell.cwd / "ws/go").touch()
+    out, err = going.communicate(timeout=60)
+
+    assert going.returncode == 0, (out, err)
+    assert json.loads(out)["outcome"] == "completed"
+    assert len(events(shell, "agent_restarted")) == 1
 
 
 def test_a_worker_that_keeps_dying_is_given_up(shell: Shell) -> None:

@@ -12,11 +12,16 @@ from typing import Any
 
 import pytest
 
+from swarm.backends.process import ProcessBackend
 from swarm.core.agent import AgentRecord
+from swarm.core.identity import LEADER, parse_run_id
+from swarm.errors import BackendError
+from swarm.leader.records import leader_record, starting_record
+from swarm.leader.spawning import start_teammates
 from swarm.storage.processes import start_ticks
 from swarm.testing.wait import wait_until
 from tests.integration.team.steps import WAITS_FOR_GO, task
-from tests.support.command import Ended, Shell
+from tests.support.command import Ended, Shell, processes_of_run
 from tests.support.live_team import LiveTeam
 from worker.messages import final_text
 
@@ -141,6 +146,67 @@ def test_what_the_last_life_left_has_ended_before_the_next_one_begins(team: Live
     told = [(event.event, event.run_id) for event in team.events("agent_died", "agent_restarted")]
     assert told[-2:] == [("agent_died", before.run_id), ("agent_restarted", record(team).run_id)]
     assert all(start_ticks(tool.pgid or 0) is None for tool in before.tools)
+
+
+def test_a_start_that_was_cut_short_does_not_block_its_name(team: LiveTeam, shell: Shell) -> None:
+    """Whoever began it was killed before there was a process; without a leader nobody else can be at it."""
+    team.team.agents.save(starting_record(team.spec("w1", backend="process"), team.team.clock.now()))
+    spawn(shell, "w1")
+
+    assert record(team).run_id == team.run_id("w1", 2)
+    works(team)
+
+
+def test_a_start_that_a_leader_may_be_at_is_waited_for_no_longer_than_it_may_take(
+    team: LiveTeam, shell: Shell
+) -> None:
+    now = team.team.clock.now()
+    team.team.agents.save(leader_record(team.run_id(LEADER), "process", "working", now))
+    team.team.agents.save(starting_record(team.spec("w1", backend="process"), now))
+    found = error(shell.swarm("spawn", "w1", *PROCESS, "--json"))
+    assert (found["code"], found["message"]) == (
+        "agent_alive",
+        "w1 is being started now; wait for it, or start it anew with swarm restart w1",
+    )
+
+    team.team.agents.save(starting_record(team.spec("w1", backend="process"), now - 31))
+    spawn(shell, "w1")
+    assert record(team).run_id == team.run_id("w1", 2)
+    team.team.agents.save(leader_record(team.run_id(LEADER), "process", "stopped", now).replace(pid=None))
+
+
+def test_of_several_spawns_of_one_name_one_wins(team: LiveTeam, shell: Shell) -> None:
+    started = [shell.start("spawn", "w1", *PROCESS, "--json") for _ in range(4)]
+    ended = [process.communicate(timeout=50) for process in started]
+    codes = [process.returncode for process in started]
+
+    assert min(codes) == 0, ended
+    assert set(sorted(codes)[1:]) <= {4, 75}, ended
+    life = parse_run_id(record(team).run_id)
+    assert life.life == "1"
+    assert len(team.events("agent_spawned", "agent_restarted")) == 1
+    workers = [
+        pid
+        for pid in processes_of_run(life.run)
+        if b"\0worker\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+    assert workers == [record(team).pid]
+
+
+async def test_a_leader_and_a_person_do_not_both_start_one_life(team: LiveTeam, shell: Shell) -> None:
+    """A leader takes no turns with the command line; it starts anew whom it finds dead."""
+    spec = team.spec("w1", backend="process")
+    mine, theirs = ProcessBackend(team.team), ProcessBackend(team.team)
+    await start_teammates(team.team, theirs, [spec])
+    before = record(team)
+    with pytest.raises(BackendError) as caught:
+        await start_teammates(team.team, mine, [spec])
+
+    assert caught.value.code == "agent_alive"
+    assert (record(team).pid, record(team).state == "stopped") == (before.pid, False)
+    assert theirs.list_alive() == ("w1",)
+    assert mine.list_alive() == ()
+    await theirs.stop(timeout=10)
 
 
 def test_restart_ends_it_and_goes_on_with_its_task(team: LiveTeam, shell: Shell) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,14 @@ TEAM = {
 }
 
 
+def inotify_instances(pid: int) -> int:
+    count = 0
+    for fd in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # it opens and closes files all the time
+            count += os.readlink(fd) == "anon_inode:inotify"
+    return count
+
+
 def state(team: Team, name: str) -> str | None:
     record = team.agents.load(name)
     return record.state if record else None
@@ -67,3 +77,26 @@ def test_mail_wakes_an_idle_teammate_of_a_run(tmp_path: Path) -> None:
         run.kill()
         run.communicate()
     assert run.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/proc/sys/fs/inotify").exists(), reason="inotify is Linux's")
+@pytest.mark.parametrize(("backend", "watches"), [("in-process", 1), ("process", 0)])
+def test_a_leader_watches_for_those_alone_that_share_its_process(
+    tmp_path: Path, backend: str, watches: int
+) -> None:
+    """The others watch by themselves, and a user has few inotify instances."""
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "team.yaml").write_text(yaml.safe_dump(TEAM))
+    shell = Shell(tmp_path, tmp_path)
+    run = shell.start("run", "team.yaml", "--backend", backend)
+    try:
+        wait_until((shell.root / "teams" / "t1" / "config.json").exists, timeout=15)
+        team = open_team(str(shell.root), "t1", Settings(), SystemClock())
+        wait_until(lambda: state(team, "w2") == "working", timeout=20)
+        assert inotify_instances(run.pid) == watches
+        (tmp_path / "ws" / "go").touch()
+        _, said = run.communicate(timeout=20)
+    finally:
+        run.kill()
+        run.communicate()
+    assert run.returncode == 0, said

@@ -19,6 +19,7 @@ import yaml
 from swarm.core.transcript import is_interrupted
 from swarm.errors import EXIT_CODES
 from tests.support.command import Ended, Shell, processes_of_run
+from tests.support.live_team import git, make_repository
 from tests.support.private_tmux import PrivateTmux, private_tmux
 from worker.messages import final_text, tool_uses
 
@@ -69,12 +70,19 @@ class KilledRun:
     """One team in an empty home, run by one backend."""
 
     def __init__(
-        self, folder: Path, backend: str, tmux: PrivateTmux | None, tasks: int, *, owned: bool
+        self, folder: Path, backend: str, tmux: PrivateTmux | None, tasks: int, *, owned: bool, commits: bool
     ) -> None:
         home, cwd = folder / "home", folder / "cwd"
         home.mkdir()
         (cwd / "ws").mkdir(parents=True)
         (cwd / "team.yaml").write_text(yaml.safe_dump(the_team(tasks, owned=owned)), encoding="utf-8")
+        if commits:
+            make_repository(cwd / "ws", {"README": "here\n"})
+            hook = cwd / "ws/.git/hooks/pre-commit"
+            hook.parent.mkdir(exist_ok=True)
+            hook.write_text("#!/bin/sh\nsleep 0.3\n")
+            hook.chmod(0o755)
+        self._commits = commits
         self.shell = Shell(home, cwd)
         self.kills = 0
         self._deaths: Counter[str] = Counter()
@@ -171,6 +179,8 @@ class KilledRun:
             self._check_given_up(result)
         self._check_tasks(result)
         self._check_nothing_left(result["run"])
+        if self._commits:
+            self._check_commits(result)
         calls = [call for name in TEAMMATES for call in _calls(list(self._lines(_transcript(name))))]
         self._check_starts(calls)
         check_repeats(calls)
@@ -206,6 +216,16 @@ class KilledRun:
             panes = {socket: self._tmux.panes(socket) for socket in self._tmux.sockets()}
             assert not any(panes.values()), panes
             assert [one for one in panes if self._tmux.answers(one)] == []
+
+    def _check_commits(self, result: dict[str, Any]) -> None:
+        """Each task that is done has its one commit, and the repository is open to everybody."""
+        workspace = self.shell.cwd / "ws"
+        logged = git(workspace, "log", "--format=%(trailers:key=Task,valueonly,separator=%x20)")
+        commits = Counter(line.split()[0] for line in logged.splitlines() if line)
+        done = [task["id"] for task in result["tasks"] if task["status"] == "completed"]
+        assert {number: commits[number] for number in done} == dict.fromkeys(done, 1)
+        assert all(self._task(number)["metadata"]["swarm"]["result"].get("commit") for number in done)
+        assert list((workspace / ".git").rglob("*.lock")) == []
 
     def _check_starts(self, calls: Sequence[Call]) -> None:
         """What the commands say of themselves: each began as often as the transcripts say, or was cut off."""
@@ -292,12 +312,12 @@ def check_repeats(calls: Sequence[Call]) -> None:
 
 @contextmanager
 def a_killed_run(
-    folder: Path, backend: str, tasks: int = TASKS, *, owned: bool = False
+    folder: Path, backend: str, tasks: int = TASKS, *, owned: bool = False, commits: bool = False
 ) -> Iterator[KilledRun]:
     """A run that nothing is left of when the block ends."""
     with ExitStack() as stack:
         tmux = stack.enter_context(private_tmux()) if backend == "tmux" else None
-        run = KilledRun(folder, backend, tmux, tasks, owned=owned)
+        run = KilledRun(folder, backend, tmux, tasks, owned=owned, commits=commits)
         try:
             yield run
         finally:

@@ -179,6 +179,47 @@ def test_programs_find_the_id_in_the_details(pair: Swarm) -> None:
     assert [m["msg_id"] for m in messages(pair, "w1")] == [error["details"]["msg_id"]]
 
 
+def test_one_reason_is_said_once_with_all_whom_it_concerns(
+    pair: Swarm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from swarm.errors import StateError
+    from swarm.storage.inbox import Inbox
+
+    def full(self: Any, message: Any, **_: Any) -> None:
+        raise StateError(f"{message.to} has 64 MiB of unread mail; wait", code="inbox_full")
+
+    monkeypatch.setattr(Inbox, "deliver", full)
+    ran = pair("send", "*", "hi")
+
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err == "not sent to team-lead, w1 and w2: each has 64 MiB of unread mail; wait\n"
+
+
+def test_where_all_may_have_arrived_each_has_its_id(pair: Swarm) -> None:
+    """Files of the same kind differ in a name only; one that fails otherwise is said on its own."""
+    layout = the_team().layout
+    paths = {layout.inbox(name): name for name in ("w1", "w2")}
+
+    def hook(name: str, at: str, size: int) -> None:
+        if name == "rename" and at in paths:
+            raise OSError(errno.ENOSPC, "no space left")
+
+    with fault_hook(hook):
+        ran = pair("send", "*", "hi")
+    said, *ids = ran.err.splitlines()
+
+    assert (ran.code, ran.lines) == (4, ["sent to team-lead (not started yet)"])
+    assert said == (
+        f"not sent to w1 and w2: {layout.inbox('NAME')}: no space left; it may have arrived: "
+        "send it again to each with its id, and it is there once"
+    )
+    for line, name in zip(ids, ("w1", "w2"), strict=True):
+        found = re.fullmatch(rf"  {name} --id (\S+)", line)
+        assert found is not None
+        assert pair("send", name, "hi", "--id", found[1]).code == 0
+        assert [m["msg_id"] for m in messages(pair, name)] == [found[1]]
+
+
 def test_one_id_is_for_one_recipient(pair: Swarm) -> None:
     assert pair("send", "*", "hi", "--id", "x", "--json").error()["code"] == "bad_value"
     assert pair("send", "w1", "hi", "--id", "", "--json").error()["code"] == "bad_value"
@@ -227,7 +268,9 @@ def test_status_tells_of_mail_that_cannot_be_read(pair: Swarm) -> None:
     path = Path(the_team().layout.inbox("w1"))
     path.write_text("[{")
 
-    assert "its mail is damaged: see swarm mail w1" in pair("status").out
+    lines = pair("status").lines
+    assert next(line for line in lines if line.startswith("  w1 ")).endswith("mail damaged")
+    assert lines[-1] == "swarm mail w1 says what is wrong with its mail"
     agents = {agent["name"]: agent for agent in pair("status", "--json").json()["agents"]}
     assert "unread" not in agents["w1"]
     assert agents["w2"]["unread"] == 0

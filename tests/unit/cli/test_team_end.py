@@ -1,8 +1,12 @@
 """Teams that are done: put away, pruned, deleted."""
 
+import errno
 import os
 from pathlib import Path
 
+import pytest
+
+from swarm.storage.syscalls import fault_hook
 from tests.support.documented import example
 from tests.unit.cli.conftest import Swarm
 from tests.unit.cli.steps import add, claimed
@@ -37,6 +41,34 @@ def test_a_claimed_task_holds_its_team_back(demo: Swarm) -> None:
     for verb in ("prune", "archive"):
         assert demo("team", verb, "demo", "--json").error()["code"] == "in_progress"
         assert demo("team", verb, "demo", "--force").code == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "folder", "meant"),
+    [
+        ("rename", "teams/.demo.", "teams/demo"),
+        ("rename", "tasks/.demo.", "tasks/demo"),
+        ("open", "teams/.locks/", "teams"),
+    ],
+)
+def test_a_team_that_cannot_be_deleted_stays_whole_and_is_named(
+    demo: Swarm, call: str, folder: str, meant: str
+) -> None:
+    """What is hidden on the way is nothing to a person, who looks for what is read-only."""
+    add(demo, "first")
+    before = demo("team", "show", "--json").json()
+
+    def hook(name: str, at: str, size: int) -> None:
+        if name == call and at.startswith(f"{root()}/{folder}"):
+            raise OSError(errno.EROFS, "Read-only file system")
+
+    with fault_hook(hook):
+        ran = demo("team", "delete", "demo")
+
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err == f"error: team demo cannot be deleted: {root()}/{meant}: Read-only file system\n"
+    assert demo("team", "show", "--json").json() == before
+    assert demo("team", "delete", "demo", "--force").code == 0
 
 
 def test_pruning_has_the_documented_shape(demo: Swarm) -> None:

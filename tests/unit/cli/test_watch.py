@@ -71,7 +71,7 @@ def test_status_is_one_screen_for_people(demo: Swarm, team: Team) -> None:
     assert lines[5:] == [
         "  agent  state    does                since  where       heard",
         "  w1     working  task 1 first        2m     in-process  0s ago",
-        "  w2     idle     waiting for task 1  2m     in-process  0s ago  1 message unread",
+        "  w2     idle     waiting for task 1  2m     in-process  0s ago  1 unread",
     ]
 
 
@@ -83,7 +83,7 @@ def test_status_is_one_screen_for_people(demo: Swarm, team: Team) -> None:
         ({"state": "waiting", "reason": "leader_gone"}, "waiting  its leader is gone"),
         ({"state": "paused", "task": "9"}, "paused   task 9"),
         ({"state": "orphaned", "task": "9"}, "orphaned  its leader is gone: task 9"),
-        ({"state": "stopped", "reason": "failed"}, "stopped  failed: see swarm logs w1"),
+        ({"state": "stopped", "reason": "failed"}, "stopped  failed"),
         ({"state": "stopped", "reason": "asked"}, "stopped  was asked to"),
         ({"state": "idle", "reason": "no_task"}, "idle     no task"),
     ],

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from swarm.core.agent import AgentRecord
 from swarm.errors import CorruptStateError, NotFoundError
+from swarm.storage.processes import boot_id, host, own_start_ticks, pid_ns
 from swarm.storage.team import Team
 
 
@@ -30,6 +32,38 @@ def test_update_of_an_agent_that_never_ran_names_those_that_did(team: Team) -> N
         team.agents.update("w1", state="idle")
     assert caught.value.code == "no_such_agent"
     assert caught.value.details["valid"] == ["w2"]
+
+
+def test_a_life_begins_once(team: Team) -> None:
+    """Two that start a name at the same time have read the same record, and so mean the same next life."""
+    first = a_record()
+    assert team.agents.begin_life(first)
+    assert not team.agents.begin_life(first.replace(backend="process"))
+    assert team.agents.load("w1") == first
+
+    second = first.replace(run_id="k3v9qd7m.w1.2")
+    assert team.agents.begin_life(second)
+    assert not team.agents.begin_life(first)
+    assert team.agents.load("w1") == second
+
+
+def test_no_life_begins_beside_one_that_lives(team: Team) -> None:
+    here = {"host": host(), "boot_id": boot_id(), "pid_ns": pid_ns()}
+    alive = a_record().replace(state="idle", pid=os.getpid(), start_ticks=own_start_ticks(), **here)
+    another = a_record().replace(run_id="aaaaaaaa.w1.1")
+    team.agents.save(alive)
+    assert not team.agents.begin_life(another)
+
+    for over in (alive.replace(state="stopped"), alive.replace(start_ticks=1)):
+        team.agents.save(over)
+        assert team.agents.begin_life(another)
+        assert team.agents.load("w1") == another
+
+
+def test_a_damaged_record_keeps_nobody_from_a_new_life(team: Team) -> None:
+    Path(team.layout.agent("w1")).write_text("{half")
+    assert team.agents.begin_life(a_record())
+    assert team.agents.load("w1") == a_record()
 
 
 def test_list_passes_over_drafts_of_killed_writers(team: Team) -> None:

@@ -15,8 +15,8 @@ from swarm.core.agent import AgentRecord
 from swarm.core.task import NewTask, Task
 from swarm.errors import CorruptStateError
 from swarm.storage.clock import SystemClock
-from swarm.storage.finding import Finding
-from swarm.storage.health import Outcome, mend, record_mending
+from swarm.storage.finding import Finding, Held
+from swarm.storage.health import Outcome, examine_team, mend, record_mending
 from swarm.storage.team import Team
 from swarm.testing.clock import FakeClock
 from swarm.testing.wait import wait_until
@@ -226,6 +226,43 @@ def test_a_lock_that_is_held_is_waited_for_once(
     assert [finding.path for finding in found if finding.kind == "held_lock"] == [team.layout.lock(name)]
     assert {"odd_file", "damaged_record"} < {finding.kind for finding in found}
     assert 5 <= clock.monotonic() - began < 6
+
+
+@pytest.mark.parametrize("name", ["tasks", "inbox-w1", "events"])
+def test_who_mends_waits_for_a_held_lock_once_in_all(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mending looks again after each round; what needs no lock is mended all the same."""
+    team = sound_team(tmp_path)
+    assert verb(Path(team.root), "send", "w1", "hello").code == 0
+    write(f"{team.layout.tasks_dir}/notes.txt", "odd")
+    write(team.layout.agent("w1"), "no record")
+    clock = FakeClock()
+    waiting = Team(team.layout, SETTINGS.replace(lock_timeout_seconds=5.0), clock)
+    for module in ("finding", "lock"):
+        monkeypatch.setattr(f"swarm.storage.{module}.time", SimpleNamespace(sleep=clock.advance))
+    known: Held = {}
+    began = clock.monotonic()
+    with open(team.layout.lock(name), "a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        outcomes = mend(lambda: examine_team(reopened(waiting), lambda life: None, known))
+
+    left = {outcome.finding.path for outcome in outcomes if not outcome.fixed}
+    assert left == {team.layout.lock(name)}
+    assert 5 <= clock.monotonic() - began < 6
+
+
+def test_a_lock_that_is_given_back_between_two_looks_is_examined(tmp_path: Path) -> None:
+    """That somebody held it is remembered only to save the waiting."""
+    team = sound_team(tmp_path)
+    write(team.layout.lock("inbox-w1"), "x")
+    quick = Team(team.layout, SETTINGS.replace(lock_timeout_seconds=0.0), team.clock)
+    known: Held = {}
+    with open(team.layout.lock("inbox-w1")) as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert [found.kind for found in examine_team(quick, lambda life: None, known)] == ["held_lock"]
+
+    assert [found.kind for found in examine_team(quick, lambda life: None, known)] == ["damaged_lock"]
 
 
 def test_a_damaged_line_of_a_record_is_only_said(tmp_path: Path) -> None:

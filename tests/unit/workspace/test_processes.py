@@ -14,7 +14,7 @@ from swarm.core.identity import make_run_id
 from swarm.storage.processes import new_run
 from swarm.testing.wait import wait_until
 from swarm.workspace import processes
-from swarm.workspace.processes import Leader, is_running, kill_marked, kill_tree, members, start_ticks
+from swarm.workspace.processes import Leader, is_running, kill_tree, members, start_ticks
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_a_mark_finds_what_has_left_the_tree(start):
     child = int(process.stdout.readline())
     other = start("sleep 60", SWARM_RUN_ID=f"{mark}0")
 
-    assert kill_marked(f"SWARM_RUN_ID={mark}", 2) == ()
+    assert kill_tree(None, f"SWARM_RUN_ID={mark}", 2) == ()
 
     wait_until(lambda: start_ticks(child) is None and process.poll() is not None)
     assert other.poll() is None
@@ -133,8 +133,8 @@ def test_we_are_never_our_own_target():
     """A worker carries the mark of its life itself."""
     mark = make_run_id(new_run(), "w1", 1)
     code = (
-        f"mark = 'SWARM_RUN_ID={mark}'; from swarm.workspace.processes import kill_marked, members;"
-        "print([seen.pid for seen in members(None, mark)], kill_marked(mark, 1), 'alive')"
+        f"mark = 'SWARM_RUN_ID={mark}'; from swarm.workspace.processes import kill_tree, members;"
+        "print([seen.pid for seen in members(None, mark)], kill_tree(None, mark, 1), 'alive')"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -1,0 +1,131 @@
+"""`status` on a terminal: one screen, however many teammates there are and however narrow it is."""
+
+from __future__ import annotations
+
+import fcntl
+import io as text_io
+import os
+import pty
+import re
+import struct
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from swarm.cli.columns import width
+from swarm.cli.entry import execute
+from swarm.cli.session import Io
+from swarm.storage.team import Team
+from tests.unit.cli.conftest import Swarm
+from tests.unit.cli.steps import a_record, add, with_members
+
+GONE_PID = 2**22 + 1
+
+
+@contextmanager
+def terminal(columns: int, rows: int) -> Iterator[tuple[int, int]]:
+    """A terminal of this size: the end of the person, and that of the program."""
+    person, program = pty.openpty()
+    try:
+        fcntl.ioctl(program, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        yield person, program
+    finally:
+        os.close(person)
+        os.close(program)
+
+
+def screen(columns: int, rows: int, *words: str) -> list[str]:
+    """Return the lines of `swarm status`, without colours."""
+    with terminal(columns, rows) as (person, program):
+        environ = {"CLAUDE_CONFIG_DIR": os.environ["CLAUDE_CONFIG_DIR"], "TERM": "xterm"}
+        with open(os.dup(program), "w", encoding="utf-8") as out:
+            assert execute(("status", *words), Io(out, text_io.StringIO(), text_io.StringIO(), environ)) == 0
+        shown = os.read(person, 1 << 16).decode()
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+
+
+@pytest.fixture
+def crowd(demo: Swarm, team: Team) -> tuple[str, ...]:
+    """Seventeen teammates in all states, with long and wide subjects."""
+    for subject in ("Write the parser with full error recovery, and more " * 2, "日本語の長い件名" * 9):
+        add(demo, subject)
+    names = tuple(f"builder-{number}" for number in range(3, 18))
+    with_members(demo, *({"name": name, "agentType": "builder"} for name in names))
+    states: tuple[dict[str, object], ...] = (
+        {"task": "1"},
+        {"task": "2"},
+        {"state": "waiting", "reason": "permission", "task": "1"},
+        {"state": "idle", "reason": "waiting_for_task", "on": "1"},
+        {"state": "paused"},
+        {"state": "paused", "task": "2"},
+        {"silent": 95.0, "task": "1"},
+        {"pid": GONE_PID, "task": "2"},
+        {"state": "stopped", "reason": "failed"},
+        {"state": "stopped", "reason": "asked"},
+        {"state": "stopped", "reason": "asked"},
+        {"state": "idle", "reason": "no_task"},
+        {"state": "idle", "reason": "no_task"},
+        {"state": "starting"},
+    )
+    for name, facts in zip(names, states, strict=False):
+        team.agents.save(a_record(name, **facts))  # type: ignore[arg-type]
+    late = a_record("builder-17", "starting").replace(pid=None, since="2026-01-01T00:00:00.000Z")
+    team.agents.save(late)
+    return names
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (60, 24), (50, 20), (200, 24), (80, 60)])
+def test_it_fits_with_a_prompt_below_it(crowd: tuple[str, ...], columns: int, rows: int) -> None:
+    lines = screen(columns, rows, "-t", "demo")
+
+    assert len(lines) <= rows - 1
+    assert max(map(width, lines)) <= columns
+
+
+def test_what_needs_a_hand_is_shown_and_the_rest_is_counted(crowd: tuple[str, ...]) -> None:
+    lines = screen(80, 24)
+    shown = {match[1]: line for line in lines if (match := re.match(r"  (w\d|builder-\d+) ", line))}
+
+    for name in ("builder-5", "builder-9", "builder-10", "builder-11", "builder-17"):
+        assert name in shown
+    assert "no sign of life for 1m: task 1" in shown["builder-9"]
+    assert "its process is gone: task 2" in shown["builder-10"]
+    (rest,) = (line for line in lines if line.startswith("  and "))
+    assert re.fullmatch(r"  and \d more: .*2 stopped.*", rest)
+    assert len(shown) + int(rest.split()[1]) == 17
+    assert lines[-3:] == [
+        "swarm restart builder-10 starts it anew",
+        "swarm spawn builder-17 starts it",
+        "swarm logs builder-9 shows what it did last",
+    ]
+
+
+def test_where_there_is_room_nothing_is_left_out(crowd: tuple[str, ...]) -> None:
+    lines = screen(160, 60)
+
+    assert all(any(line.startswith(f"  {name} ") for line in lines) for name in ("w1", "w2", *crowd))
+    assert not any(line.startswith("  and ") for line in lines)
+    assert re.search(r"since +where +heard", "\n".join(lines))
+
+
+def test_a_narrow_screen_keeps_why_rather_than_where(crowd: tuple[str, ...]) -> None:
+    heading = next(line for line in screen(80, 60) if line.startswith("  agent"))
+    assert heading.split() == ["agent", "state", "does", "since"]
+
+
+def test_in_a_pipe_all_is_there(demo: Swarm, crowd: tuple[str, ...]) -> None:
+    out = demo("status").out
+
+    assert all(f"  {name} " in out for name in crowd)
+    assert "in-process" in out
+    assert "Write the parser with full error recovery, and more " * 2 in out
+
+
+def test_the_commands_that_help_name_the_team_if_that_had_to_be_named(demo: Swarm, team: Team) -> None:
+    team.agents.save(a_record("w1", "paused"))
+    team.agents.save(a_record("w2", "paused"))
+
+    assert demo("status").lines[-1] == "swarm continue w1 w2 lets them go on"
+    assert demo("status", "-t", "demo").lines[-1] == "swarm continue w1 w2 -t demo lets them go on"
