@@ -129,6 +129,7 @@ class TmuxTerminal:
                 for agent, pane in server.find_ended(self._label):
                     if agents is None or agent in agents:
                         server.close_pane(pane.id, pane.pid)
+                server.have_it_look()  # else what it has not noticed stays as a zombie
                 self._tidy(socket)
 
     def _tidy(self, socket: str) -> None:

@@ -179,10 +179,10 @@ class TmuxServer:
             if known and int(known[1]) == pid:
                 if known[3] or known[2]:
                     return -int(known[3]) if known[3] else int(known[2])
-                self._have_it_look()
+                self.have_it_look()
         return None
 
-    def _have_it_look(self) -> None:
+    def have_it_look(self) -> None:
         """Have tmux look for children that have ended: it was seen to miss the signal of one in three."""
         server = self.server_pid()
         if server is not None:

@@ -125,8 +125,28 @@ def test_who_died_gets_a_next_life(team: LiveTeam, shell: Shell) -> None:
 
     assert record(team).run_id == before.run_id[:-1] + "2"
     assert record(team).pid != before.pid
-    wait_until(lambda: team.task("a").claim is not None, timeout=20, what="it goes on")
+    wait_until(lambda: holder(team) == record(team).run_id, timeout=20, what="it goes on")
     assert record(team).backend == "process"
+
+
+def holder(team: LiveTeam) -> str | None:
+    claim = team.task("a").claim
+    return None if claim is None else claim.run_id
+
+
+def test_what_the_last_life_left_has_ended_before_the_next_one_begins(team: LiveTeam, shell: Shell) -> None:
+    """The record is the next life's from then on, and leads to no command of the one before."""
+    spawn(shell, "w1")
+    works(team)
+    before = record(team)
+    assert before.pid is not None
+    os.kill(before.pid, signal.SIGKILL)
+    wait_until(lambda: start_ticks(before.pid or 0) is None, timeout=5, what="it is gone")
+    spawn(shell, "w1")
+
+    told = [(event.event, event.run_id) for event in team.events("agent_died", "agent_restarted")]
+    assert told[-2:] == [("agent_died", before.run_id), ("agent_restarted", record(team).run_id)]
+    assert all(start_ticks(tool.pgid or 0) is None for tool in before.tools)
 
 
 @pytest.mark.parametrize("verb", ["spawn", "restart"])

@@ -105,7 +105,7 @@ class LiveTeam:
                     cwd=str(self.workspace),
                     role=member.role,
                     model="scripted",
-                    permission_mode="default",
+                    permission_mode=self._loaded.team.permissions.mode,
                 )
             )
 
