@@ -75,10 +75,15 @@ def close_leftovers(team: Team, environ: Mapping[str, str], agents: Collection[s
 
 def _records(team: Team) -> Iterator[AgentRecord]:
     """Yield the records that can be read: of a damaged one nothing is known."""
-    for name in team.agents.names():
-        try:
-            record = team.agents.load(name)
-        except StateError:
-            continue
-        if record is not None:
-            yield record
+    with suppress(StateError):
+        for name in team.agents.names():
+            record = _find_record(team, name)
+            if record is not None:
+                yield record
+
+
+def _find_record(team: Team, name: str) -> AgentRecord | None:
+    try:
+        return team.agents.load(name)
+    except StateError:
+        return None

@@ -23,6 +23,7 @@ _WORDS = {
     "timed_out": "The time limit came first",
     "interrupted": "Interrupted",
 }
+_GIVEN_BACK = "given back as its teammate was stopped"
 
 
 def print_closing(team: Team, result: RunResult, io: Io) -> None:
@@ -32,7 +33,8 @@ def print_closing(team: Team, result: RunResult, io: Io) -> None:
         io.print(line)
     for task in result.tasks:
         if task.status != "completed" and task.reason:
-            io.print(printable(f"task {task.id}: {task.reason}"))
+            reason = _GIVEN_BACK if (task.status, task.reason) == ("pending", "stopped") else task.reason
+            io.print(printable(f"task {task.id}: {reason}"))
     for request in result.denied:
         io.print(printable(f"denied to {describe_denied(request)}"))
     swarm = _command()

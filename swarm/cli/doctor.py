@@ -135,5 +135,6 @@ def _say_the_end(left: Sequence[Outcome], io: Io, *, fix: bool) -> None:
         io.note("nothing is wrong")
         return
     can = sum(bool(outcome.finding.mend) for outcome in left)
-    hint = f"; swarm doctor --fix mends {can} of them" if can and not fix else ""
+    which = f"{can} of them" if can < len(left) else "it" if can == 1 else "them"
+    hint = f"; swarm doctor --fix mends {which}" if can and not fix else ""
     io.note(f"{count(len(left), 'fault')} {'left' if fix else 'found'}{hint}")

@@ -110,7 +110,11 @@ def _insist_on_life(team: Team, name: str) -> None:
     if _is_gone(team, name):
         state = _present(team, name).state
         how = "was never started" if team.agents.load(name) is None else f"is not running ({state})"
-        raise StateError(f"{name} {how}", code="not_running", details={"agent": name, "state": state})
+        raise StateError(
+            f"{name} {how}; swarm spawn {name} starts it",
+            code="not_running",
+            details={"agent": name, "state": state},
+        )
 
 
 def _is_gone(team: Team, name: str) -> bool:

@@ -88,9 +88,17 @@ def _go(loaded: LoadedTeamFile, options: RunOptions, io: Io) -> int:
 
 
 def drive(
-    team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io, earlier: Earlier | None = None
+    team: Team,
+    loaded: LoadedTeamFile,
+    options: RunOptions,
+    io: Io,
+    earlier: Earlier | None = None,
+    since: int = 0,
 ) -> int:
-    """Lead this team until nothing is left to do, and say how it ended."""
+    """Lead this team until nothing is left to do, and tell of it as it goes.
+
+    Without a live view the lines begin `since` that place in the event log.
+    """
     io.note(f"Team {team.name} in {team.layout.team_dir}")
     io.note(f"Backend {options.backend}: {options.backend_reason}")
     if options.backend == "tmux":
@@ -100,7 +108,7 @@ def drive(
     if not GitWorkspace(loaded.workspace).is_repository():
         why = "is no git repository" if shutil.which("git") else "is used without git, which is not installed"
         io.note(f"The workspace {why}: nothing will be committed")
-    result = asyncio.run(_drive(team, loaded, options, io, earlier))
+    result = asyncio.run(_drive(team, loaded, options, io, earlier, since))
     with suppress(BrokenPipeError):  # the run is over, and its outcome stands, whoever reads it
         if io.json:
             io.print_json(render_result(result))
@@ -110,7 +118,7 @@ def drive(
 
 
 async def _drive(
-    team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io, earlier: Earlier | None
+    team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io, earlier: Earlier | None, since: int
 ) -> RunResult:
     backend = make_backend(options.backend, team, options.environ)
     going = Run(team, loaded, options, io.settings, backend, earlier)
@@ -118,7 +126,7 @@ async def _drive(
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` means it
             loop.add_signal_handler(number, going.interrupt)
-    view = LiveView(team, Console(file=io.err)) if _is_watched(io) else PlainLines(team, io)
+    view = LiveView(team, Console(file=io.err)) if _is_watched(io) else PlainLines(team, io, since)
     names = [member.name for member in members(loaded.team)]
     with _hinted(team, backend, names, io), view:
         return await going.to_the_end(view)

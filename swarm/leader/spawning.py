@@ -68,13 +68,13 @@ async def begin(team: Team, backend: Backend, spec: TeammateSpec) -> None:
     One that is on the roster had a life before: it is restarted, without the orders that were for that life.
     Of several that start it at the same time one succeeds, the others are refused (agent_alive).
     """
+    restarted = team.roster.load().find(spec.name) is not None
     if not team.agents.begin_life(starting_record(spec, team.clock.now())):
         raise BackendError(
             f"{spec.name} was not started: somebody else has just started it",
             code="agent_alive",
             details={"agent": spec.name},
         )
-    restarted = team.roster.load().find(spec.name) is not None
     try:
         _enter(team, spec, restarted=restarted)
         kind = "agent_restarted" if restarted else "agent_spawned"

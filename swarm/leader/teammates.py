@@ -219,7 +219,8 @@ class Teammates:
 
     async def _stop_others(self) -> None:
         """End those that somebody else has started: without its leader a team does not go on."""
-        for name in [member.name for member in self.alive() if not self._backend.is_alive(member.name)]:
+        others = [member.name for member in self.alive() if not self._backend.is_alive(member.name)]
+        for name in [*others, *self._dead_others()]:
             try:
                 await asyncio.to_thread(
                     end_agents, self._team, [name], by=LEADER, timeout=self._kill_wait, force=False
@@ -227,6 +228,14 @@ class Teammates:
             except SwarmError as error:  # on another host, for instance: it finds its leader gone
                 facts = {"swarm_agent": name, "swarm_error": str(error)}
                 logger.warning("teammate not ended", extra=facts)
+
+    def _dead_others(self) -> list[str]:
+        """Return those of somebody else that died without a word, which nobody has written down yet."""
+        with suppress(StateError):
+            records = self._team.agents.list_agents()
+            others = [one for one in records if one.name not in (LEADER, *self._watched)]
+            return [one.name for one in others if one.state != "stopped" and liveness(one) == "dead"]
+        return []
 
     def _end_leftovers(self) -> None:
         for run_id in self._lives:

@@ -200,7 +200,11 @@ def test_pause_and_continue(team: LiveTeam, shell: Shell, begin: Begin) -> None:
 
 def test_who_does_not_run_cannot_be_paused(team: LiveTeam, shell: Shell, begin: Begin) -> None:
     w1 = begin("a")
-    assert error(shell.swarm("pause", "w2", "--json"))["code"] == "not_running"
+    never = error(shell.swarm("pause", "w2", "--json"))
+    assert (never["code"], never["message"]) == (
+        "not_running",
+        "w2 was never started; swarm spawn w2 starts it",
+    )
     w1.kill()
     ended = shell.swarm("pause", "w1", "--json")
 

@@ -193,5 +193,5 @@ def test_who_was_started_beside_a_run_in_a_pane_ends_with_it(scene: Scene, backe
     assert leader.returncode == 0, said
 
     assert start_ticks(extra.pid) is None
-    assert not asked or led(scene)["extra"].state == "stopped"
+    assert led(scene)["extra"].state == "stopped"
     assert scene.sockets() == []
