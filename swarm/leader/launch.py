@@ -11,6 +11,7 @@ from swarm.core.identity import USER, check_name
 from swarm.errors import ConfigError, StateError
 from swarm.leader.occupied import refuse_busy_workspace, refuse_occupied
 from swarm.leader.options import RunOptions
+from swarm.leader.signals import held_back
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
 from swarm.storage.files import encode
@@ -29,7 +30,25 @@ def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> 
     repository = GitWorkspace(workspace)
     if repository.is_repository() and not options.allow_dirty:
         _check_clean(repository, workspace, loaded)
-    team = create_team(
+    made: list[Team] = []
+    try:
+        with held_back():
+            made.append(_create(loaded, options, settings, name, workspace))
+        if repository.is_repository():
+            repository.keep_ref(name)
+        _create_tasks(made[0], loaded)
+    except BaseException:
+        for team in made:
+            team.close()
+            delete_team(options.root, name, force=True, settings=settings, clock=SystemClock())
+        raise
+    return made[0]
+
+
+def _create(
+    loaded: LoadedTeamFile, options: RunOptions, settings: Settings, name: str, workspace: str
+) -> Team:
+    return create_team(
         options.root,
         name,
         description=loaded.team.description,
@@ -39,15 +58,6 @@ def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> 
         clock=SystemClock(),
         team_file=encode(dump_for_team(loaded)),
     )
-    try:
-        if repository.is_repository():
-            repository.keep_ref(name)
-        _create_tasks(team, loaded)
-    except BaseException:
-        team.close()
-        delete_team(options.root, name, force=True, settings=settings, clock=SystemClock())
-        raise
-    return team
 
 
 def prepare_again(team: Team, loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> None:
