@@ -6,6 +6,7 @@ import asyncio
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from threading import Event
 from typing import Any
 
 from rich.console import Console
@@ -16,6 +17,7 @@ from swarm.backends.select import IN_PROCESS, select_backend
 from swarm.cli.backends import make_backend
 from swarm.cli.closing import print_closing
 from swarm.cli.live import LiveView, PlainLines
+from swarm.cli.render import printable
 from swarm.cli.scratch import examples_dir, make_scratch
 from swarm.cli.session import Io
 from swarm.cli.team_file import read_team_file
@@ -138,15 +140,20 @@ def _tell(team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io) -> No
 async def _drive(
     team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io, earlier: Earlier | None, since: int
 ) -> RunResult:
-    backend = make_backend(options.backend, team, options.environ)
-    going = Run(team, loaded, options, io.settings, backend, earlier)
+    hurry = Event()
+    backend = make_backend(options.backend, team, options.environ, hurry)
+    going = Run(team, loaded, options, io.settings, backend, earlier, hurry=hurry)
     loop = asyncio.get_running_loop()
     for number in heeded():
         loop.add_signal_handler(number, going.interrupt)
     view = LiveView(team, Console(file=io.err)) if _is_watched(io) else PlainLines(team, io, since)
     names = [member.name for member in members(loaded.team)]
     with _hinted(team, backend, names, io), view:
-        return await going.to_the_end(view)
+        result = await going.to_the_end(view)
+    if going.left_open is not None:
+        again = f"swarm stop --all -t {team.name} tries again"
+        io.note(f"Note: panes may be left: {printable(going.left_open)}; {again}")
+    return result
 
 
 @contextmanager

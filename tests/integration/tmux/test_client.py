@@ -181,6 +181,25 @@ def test_server_that_does_not_answer_is_given_up(server_at, tmp_path):
     assert caught.value.kind == SILENT
 
 
+def test_who_is_in_a_hurry_does_not_wait_for_an_answer(server_at, tmp_path):
+    """Nor does the command go on that was to bring one."""
+    server = server_at(PATH=wrap_tmux(tmp_path / "bin", "echo $$ > $D/pid; exec sleep 30"))
+    server._hurry.set()
+
+    with pytest.raises(TmuxError) as caught:
+        server.list_panes()
+    assert caught.value.kind == SILENT
+    told = tmp_path / "bin" / "pid"
+    assert not told.exists() or start_ticks(int(told.read_text() or "0")) is None
+
+
+def test_server_that_goes_while_it_is_asked_is_no_server(server_at, tmp_path):
+    server = server_at(PATH=wrap_tmux(tmp_path / "bin", "echo server exited unexpectedly >&2; exit 1"))
+
+    assert server.list_panes() == ()
+    server.close_pane("%0", 1)
+
+
 def test_tmux_that_is_not_there_is_named(server_at, tmp_path):
     with pytest.raises(TmuxError, match="tmux is not installed; use --backend process") as caught:
         server_at(PATH=str(tmp_path)).list_panes()
