@@ -129,7 +129,7 @@ class TmuxServer:
     # Changing
 
     def new_session(self, name: str, argv: Sequence[str], *, mark: str, cwd: str, label: str) -> Pane:
-        """Start a program in a session of its own, and the server when none runs; nobody is attached.
+        """Start a program in a session of its own on a server of our own; nobody is attached.
 
         A name that is taken belongs to somebody else: the session then gets another one.
         """
@@ -141,8 +141,9 @@ class TmuxServer:
         return self._new_session(f"{name}-{os.getpid()}-{time.monotonic_ns()}", argv, mark, cwd, label)
 
     def _new_session(self, name: str, argv: Sequence[str], mark: str, cwd: str, label: str) -> Pane:
-        # In one go: with `destroy-unattached on` in tmux.conf the session would end with this very call.
-        keep = (";", "set-option", "-t", f"={name}:", "destroy-unattached", "off")
+        # In one go: with either option on in tmux.conf the session would end with this very call.
+        keep = (";", "set-option", "-s", "exit-unattached", "off")
+        keep += (";", "set-option", "-t", f"={name}:", "destroy-unattached", "off")
         command = ("new-session", "-d", "-x", "200", "-y", "50", "-s", name, "-n", name)
         return self._create(command, argv, mark, cwd, (*keep, *_labelling(f"={name}:", label)))
 
@@ -202,7 +203,7 @@ class TmuxServer:
         self, command: tuple[str, ...], argv: Sequence[str], mark: str, cwd: str, then: Sequence[str] = ()
     ) -> Pane:
         """Start a program once, although a failure of tmux may leave open whether it was started."""
-        place = ("-P", "-F", _PANE, "-c", cwd.replace("#", "##"), "--", *map(_literal, argv), *then)
+        place = ("-P", "-F", _PANE, "-c", _literal(cwd.replace("#", "##")), "--", *map(_literal, argv), *then)
         for left in reversed(range(_TRIES)):
             try:
                 panes = _panes(self._call(*command, *place))

@@ -233,6 +233,30 @@ def test_harsh_configuration_changes_nothing(server_at, tmux, isolated_home, tmp
     wait_until(lambda: server.server_pid() is None, timeout=5)
 
 
+def test_the_server_that_a_team_is_given_stays_though_nobody_is_attached(server_at, tmux, isolated_home):
+    """`exit-unattached on` means servers of people: ours ended before anybody could look at it."""
+    Path(isolated_home, ".tmux.conf").write_text("set -s exit-unattached on\n")
+    server = server_at()
+    pane = server.new_session("s", ARGV, **NEW)
+
+    until_runs(pane, "sleep")
+    assert server.find_pane(pane.id) == pane
+
+
+@pytest.mark.parametrize("name", ["a;", ";", "a\\;", "#{pane_id};", "a b"])
+def test_a_folder_is_the_one_that_it_names(server_at, tmp_path, name):
+    """A `;` at the end of any word would end the command for tmux."""
+    folder = tmp_path / name
+    folder.mkdir()
+    server = server_at()
+    first = server.new_session("s", ARGV, mark=HOW["mark"], cwd=str(folder), label="demo.1")
+    second = server.split(first.window, ARGV, mark="none", cwd=str(folder))
+
+    for pane in (first, second):
+        until_runs(pane, "sleep")
+        assert Path(f"/proc/{pane.pid}/cwd").readlink() == folder
+
+
 def test_server_keeps_no_secret(server_at, tmux):
     server = server_at(ANTHROPIC_API_KEY="sk-secret", HTTPS_PROXY="http://me:word@proxy", LC_TIME="C")
     server.new_session("s", ARGV, **NEW)
