@@ -142,8 +142,8 @@ class TmuxServer:
 
     def _new_session(self, name: str, argv: Sequence[str], mark: str, cwd: str, label: str) -> Pane:
         # In one go: with either option on in tmux.conf the session would end with this very call.
-        keep = (";", "set-option", "-s", "exit-unattached", "off")
-        keep += (";", "set-option", "-t", f"={name}:", "destroy-unattached", "off")
+        stay = (";", "set-option", "-s", "exit-unattached", "off")
+        keep = (*stay, ";", "set-option", "-t", f"={name}:", "destroy-unattached", "off")
         command = ("new-session", "-d", "-x", "200", "-y", "50", "-s", name, "-n", name)
         return self._create(command, argv, mark, cwd, (*keep, *_labelling(f"={name}:", label)))
 
