@@ -15,7 +15,7 @@ from swarm.core.message import idle_notification, shutdown_reply, task_report
 from swarm.core.operations import Refusal
 from swarm.core.task import Task
 from swarm.core.times import format_time
-from swarm.errors import StateError, SwarmError
+from swarm.errors import StateError, SwarmError, is_full
 from swarm.storage.dead import find_dead_lives, free_dead_claims, is_due
 from swarm.storage.mail import send
 from swarm.workspace.leftovers import end_leftovers, end_marked
@@ -51,6 +51,7 @@ class Teammate:
         self._resting = False
         self._rests_because: IdleReason | None = None
         self._unsettled: HeldClaim | None = None
+        self._no_room = False
 
     async def run(self) -> str:
         """Live until asked to stop; return why it ended. Raises only when it is cancelled.
@@ -99,6 +100,7 @@ class Teammate:
                 self._rest()
             except StateError as error:  # a lock held too long, a full disk: they may pass
                 logger.warning("team files not usable", extra={"swarm_error": str(error)})
+                self._no_room = is_full(error)
                 seen = None
             await self._wait(seen)
         with suppress(StateError):  # it has ended all the same, and its record says why
@@ -154,11 +156,15 @@ class Teammate:
         return ORPHANED if self._orders.ending == ORPHANED else STOPPED
 
     def _settle(self) -> None:
-        """End an attempt whose end could not be written down; until then no other task is taken."""
+        """End an attempt whose end could not be written down; until then no other task is taken.
+
+        Where there was no room it is no attempt.
+        """
         if self._unsettled is None:
             return
+        end = self._unsettled.release if self._no_room else self._unsettled.end_attempt
         with suppress(ClaimLostError):
-            self._report(self._unsettled.end_attempt("its end could not be written to the team's files"))
+            self._report(end("its end could not be written to the team's files"))
         self._unsettled = None
 
     def _report(self, outcome: Outcome) -> None:

@@ -148,8 +148,28 @@ async def test_an_end_that_cannot_be_written_is_written_later(make) -> None:
         await team.until_finished()
 
     assert len(refused) == 3
-    assert (team.task("a").status, team.task("a").attempts) == ("completed", 1)
+    assert (team.task("a").status, team.task("a").attempts) == ("completed", 0)
     assert [one["status"] for one in reports_of(team, "w1")] == ["released", "completed"]
+
+
+async def test_no_room_for_what_a_call_does_is_no_attempt(make) -> None:
+    """The record of a command could not be written: the command was not to blame, nor the task."""
+    script = [{"calls": [{"Bash": {"command": "echo x >> out"}}]}, {"say": "Done."}]
+    team = make(task("a", script=script), teammates=[W1], permissions={"mode": "bypassPermissions"})
+    refused: list[str] = []
+
+    def full(name: str, path: str, size: int) -> None:
+        records = "/agents/" in path and name in ("write", "append", "rename") and len(refused) < 4
+        if records and "task_claimed" in Path(team.team.layout.events).read_text():
+            refused.append(path)
+            raise OSError(28, "No space left on device")
+
+    with fault_hook(full):
+        team.start("w1")
+        await team.until_finished()
+
+    assert len(refused) == 4
+    assert (team.task("a").status, team.task("a").attempts) == ("completed", 0)
 
 
 async def test_a_bug_ends_the_teammate_with_a_true_record(make, monkeypatch) -> None:
