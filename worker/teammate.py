@@ -25,6 +25,8 @@ from worker.hold import Hold
 from worker.idle import IdleReason, idle_reason
 from worker.orders import ORPHANED, Orders
 from worker.presence import Presence
+from worker.session.history import last_task, session_to_continue
+from worker.session.transcript import read_transcript
 from worker.workbench import Workbench
 
 logger = logging.getLogger(__name__)
@@ -52,6 +54,7 @@ class Teammate:
         self._rests_because: IdleReason | None = None
         self._unsettled: HeldClaim | None = None
         self._no_room = False
+        self._is_new = True
 
     async def run(self) -> str:
         """Live until asked to stop; return why it ended. Raises only when it is cancelled.
@@ -134,11 +137,24 @@ class Teammate:
         table = self._store.table()
         if not table.in_progress_of(agent.name) and table.lowest_claimable(agent.name, agent.role) is None:
             return None
-        claimed = self._store.claim(agent.name, agent.role, agent.run_id)
+        wanted = self._cut_off_from() if self._is_new else None
+        claimed = self._store.claim(agent.name, agent.role, agent.run_id, wanted)
+        if wanted is not None and isinstance(claimed, Refusal):
+            claimed = self._store.claim(agent.name, agent.role, agent.run_id)
+        self._is_new = False
         if isinstance(claimed, Refusal):
             return None
         logger.info("task claimed", extra={"swarm_task": claimed.id})
         return claimed
+
+    def _cut_off_from(self) -> str | None:
+        """Return the free task in which the life before was cut off: we go on there, another begins anew."""
+        lines = read_transcript(self._team.layout.transcript(self._name))
+        last = last_task(lines)
+        task = None if last is None else self._store.table().find(last)
+        if task is None or task.status != "pending":
+            return None
+        return None if session_to_continue(lines, task.id, task.attempts) is None else task.id
 
     async def _work(self, task: Task) -> None:
         self._resting, self._rests_because = False, None

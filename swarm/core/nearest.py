@@ -8,7 +8,7 @@ _SHOWN = 5
 
 
 def some_of(names: Sequence[str], near: str = "") -> str:
-    """Return at most five of the names, those first that are most like `near`, and how many more there are."""
+    """Return at most five of the names, the most like `near` first, and how many more there are."""
     if len(names) <= _SHOWN:
         return ", ".join(names)
     pairs = _pairs(near)

@@ -66,7 +66,7 @@ class Run:
         self._leader_run_id = earlier.leader_run_id if earlier else make_run_id(self.run, LEADER, 1)
         specs = [self._spec(position, member) for position, member in enumerate(members(loaded.team))]
         if earlier:
-            specs = [earlier.spec_of(spec) for spec in specs]
+            specs = earlier.in_order([earlier.spec_of(spec) for spec in specs])
         self._teammates = Teammates(team, backend, specs)
         self._started = time.monotonic()
         self._interrupts = 0

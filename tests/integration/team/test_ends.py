@@ -15,6 +15,8 @@ from swarm.storage.syscalls import fault_hook
 from tests.integration.team.steps import (
     NEVER_ENDS,
     W1,
+    W2,
+    calls,
     controls,
     kinds,
     reports_of,
@@ -193,3 +195,27 @@ async def test_identity_ends_with_the_teammate(make) -> None:
 
     assert await run_teammate(team.spec("w1"), stop) == "asked"
     assert current_agent.get(None) is None
+
+
+async def test_who_was_cut_off_goes_on_there_before_it_takes_another_task(make) -> None:
+    """Else somebody begins anew what it had half done, and it does the same to others."""
+    team = make(
+        task("a", script=NEVER_ENDS),
+        task("b", script=[calls("Bash", command="touch b; test -e go || sleep 60"), {"say": "Done."}]),
+        teammates=[W1, W2],
+        permissions={"mode": "bypassPermissions"},
+    )
+    team.start("w1")
+    await team.until_file("began")
+    team.start("w2")
+    await team.until_file("b")
+    await team.kill("w1")
+    await team.kill("w2")
+    assert [one.status for one in team.tasks()] == ["pending", "pending"]
+
+    team.write("go", "")
+    team.start("w2", life=2)
+    await team.until(lambda: team.task("b").status == "completed", "b is done")
+
+    first, second = [line for line in team.lines("w2") if line["type"] == "start"][:2]
+    assert (second["task"], second["parent"]) == (first["task"], first["session"])
