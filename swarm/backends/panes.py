@@ -129,6 +129,8 @@ class PaneBackend(OwnProcessBackend["_Known"]):
             code, lines = self._terminal.read(known.handle, known.leader.pid)
         except SwarmError:
             code, lines = None, ()
+        if code is not None and code < 0:  # what stands there tells of its work, not of its end
+            return how_it_ended(code)
         said = lines[-1] if lines else last_words(self._team.layout.log(name))
         return how_it_ended(code) + (f": {said}" if said else "")
 
