@@ -15,7 +15,7 @@ from typing import Any
 
 from swarm.core.task import TaskResult
 from swarm.core.untrusted import clean
-from swarm.errors import StateError, SwarmError
+from swarm.errors import StateError, SwarmError, is_full
 from swarm.storage.layout import project_dir
 from swarm.storage.lock import FileLock
 from swarm.storage.processes import new_short_id
@@ -127,6 +127,8 @@ class Session:
         try:
             if self._stop.is_set():
                 return self._claim.release(self._why_stopped())
+            if is_full(error):  # no fault of the task's: it is given back when there is room again
+                raise error
             return self._claim.end_attempt(reason)
         except ClaimLostError:
             self._lose()

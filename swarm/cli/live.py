@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Self
 
 from rich.console import Console, Group, RenderableType
@@ -34,7 +35,10 @@ _QUIET = frozenset({"team_created", "task_created", "agent_ready", "mail_sent", 
 
 
 class LiveView:
-    """Redraws the run in place, about ten times a second. Use as a context manager."""
+    """Redraws the run in place, about ten times a second. Use as a context manager.
+
+    A terminal that was closed is not an error: nobody looks any more.
+    """
 
     def __init__(self, team: Team, console: Console) -> None:
         self._team = team
@@ -46,19 +50,25 @@ class LiveView:
         self._symbols = {state: signs[ascii_only] for state, signs in SIGNS.items()}
 
     def __enter__(self) -> Self:
-        self._live.start()
+        with suppress(OSError):
+            self._live.start()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._live.update(self._draw(), refresh=True)
-        self._live.stop()
+        last = self._draw()
+        with suppress(OSError):
+            self._live.update(last, refresh=True)
+        with suppress(OSError):
+            self._live.stop()
 
     def look(self) -> None:
         """Redraw, unless the last frame is too young."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _FRAME_SECONDS
-            self._live.update(self._draw(), refresh=True)
+            frame = self._draw()
+            with suppress(OSError):
+                self._live.update(frame, refresh=True)
 
     def _draw(self) -> RenderableType:
         team = self._team

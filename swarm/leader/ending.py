@@ -48,7 +48,8 @@ def end_agents(
             order_stop(team, name, f"{by} asks for it")
         _wait(team, alive.values(), timeout)
     for name, record in alive.items():
-        outcomes[name] = _end(team, record, by)
+        how = f"{by} asked for it" if force else "it did not stop by itself"
+        outcomes[name] = _end(team, record, by, f"{record.name} was killed: {how}")
         drop_orders(team, name)
     return {name: outcomes[name] for name in names}
 
@@ -83,7 +84,7 @@ def _now(team: Team, record: AgentRecord) -> AgentRecord:
     return found if found is not None and found.run_id == record.run_id else record
 
 
-def _end(team: Team, before: AgentRecord, by: str) -> str:
+def _end(team: Team, before: AgentRecord, by: str, why: str) -> str:
     record = _now(team, before)
     if record.backend == _IN_PROCESS and not is_over(record):
         record = _end_in_process(team, record, by)
@@ -93,7 +94,7 @@ def _end(team: Team, before: AgentRecord, by: str) -> str:
     if asked:
         end_marked(record.run_id, wait=team.settings.bash_kill_wait_seconds)
         return STOPPED
-    _settle(team, record, by, f"{record.name} was killed: it did not stop by itself")
+    _settle(team, record, by, why)
     return KILLED
 
 

@@ -158,7 +158,8 @@ async def _all_confirmed(team: Team, backend: Backend, specs: Sequence[TeammateS
 async def _confirmed(team: Team, backend: Backend, spec: TeammateSpec, deadline: float) -> None:
     while is_starting(team, spec):
         if not backend.is_alive(spec.name):
-            raise _not_started(spec, backend.failure(spec.name) or "it ended before it was ready")
+            why = await asyncio.to_thread(backend.failure, spec.name)
+            raise _not_started(spec, why or "it ended before it was ready")
         if time.monotonic() > deadline:
             raise _not_started(spec, "it did not report ready in time")
         await asyncio.sleep(_LOOK_SECONDS)

@@ -139,7 +139,7 @@ class Teammates:
             return False
         if record.state == "stopped" and not self._team.tasks(LEADER).table().in_progress_of(spec.name):
             return False
-        failure = why or self._backend.failure(spec.name)
+        failure = why or await asyncio.to_thread(self._backend.failure, spec.name)  # a terminal may be slow
         reason = f"{spec.name} ended unexpectedly" + (f": {failure}" if failure else "")
         dead = DeadLife(record=record, reason=reason)
         await asyncio.to_thread(free_claims_of, self._team, dead, self._end_tools, LEADER)
@@ -215,7 +215,6 @@ class Teammates:
                 freed = await self._free(self._specs[name], self._team.agents.load(name), why)
                 if why and not freed:
                     self._team.events.emit("agent_died", name, run_id=self._specs[name].run_id, reason=why)
-        await self._backend.cleanup()
 
     async def _stop_others(self) -> None:
         """End those that somebody else has started: without its leader a team does not go on."""
