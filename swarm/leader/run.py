@@ -156,7 +156,7 @@ class Run:
             self._read_mail()
             await self._teammates.look_after()
             watcher.look()
-            if self._is_over():
+            if self._has_nothing_left():
                 return
             limit = self._options.timeout_seconds
             if limit is not None and time.monotonic() - self._started > limit:
@@ -164,7 +164,7 @@ class Run:
                 return
             await asyncio.sleep(_TICK_SECONDS)
 
-    def _is_over(self) -> bool:
+    def _has_nothing_left(self) -> bool:
         """Tell whether nothing will happen any more; who has no money for its next call does nothing."""
         table, costs = self.team.tasks(LEADER).table(), self.team.costs.table()
         if all_finished(table) or not self._goes_on(table, frozenset()):
