@@ -6,6 +6,7 @@ The exit code of the command line follows from the code; see `EXIT_CODES`.
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 _CODES_BY_EXIT: dict[int, str] = {
@@ -128,6 +129,11 @@ class StorageIOError(StateError):
             code="io_error",
             details={"path": path, "errno": error.errno or 0},
         )
+
+
+def is_full(error: BaseException) -> bool:
+    """Tell whether files of ours had no room: the fault of nobody, and gone once there is some."""
+    return isinstance(error, StorageIOError) and error.details["errno"] in (errno.ENOSPC, errno.EDQUOT)
 
 
 class TaskError(SwarmError):

@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import time
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any
 
@@ -45,6 +46,11 @@ class PrivateFile(logging.FileHandler):
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name of the library
         """Say nothing: the terminal belongs to the command."""
+
+    def close(self) -> None:
+        """Close the file; what could not be written to it is gone."""
+        with suppress(OSError):
+            super().close()
 
     def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.leftovers import end_all_below
+
 TEST_TIME_SCALE = "0.2"
 """Factor on every duration of the product, unless the caller sets SWARM_TIME_SCALE (`make soak` sets 1)."""
 
@@ -56,6 +58,14 @@ def _tmux_folder() -> Iterator[str]:
     for socket in left:
         subprocess.run(["tmux", "-S", socket, "kill-server"], check=False, capture_output=True, timeout=15)
     shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_process_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What the tests of a module have started ends with them; each process names the folder of its test."""
+    yield
+    left = end_all_below(tmp_path_factory.getbasetemp())
+    assert not left, f"left running: {left}"
 
 
 @pytest.fixture(autouse=True)

@@ -20,6 +20,7 @@ from swarm.errors import ConfigError, SwarmError
 from swarm.storage.spawn_file import read_spawn_file
 from swarm.workspace.environment import child_environment
 from worker.arrival import FAILED, Arrival, come_up
+from worker.farewell import nudge_when_gone
 
 _EXITS = {"asked": 0, "orphaned": 0, "failed": 1, "killed": 4}
 _IN_A_PANE = ("tmux", "iterm2")
@@ -37,7 +38,10 @@ def main(argv: Sequence[str]) -> int:
         order.obey(interrupts=spec.backend in _IN_A_PANE)
         _see_only_what_was_told(spec)
         arrival = come_up(spec)
-        return _EXITS[FAILED if arrival is None else _live(arrival, order)]
+        ending = FAILED if arrival is None else _live(arrival, order)
+        if spec.backend == "tmux" and ending == "orphaned":
+            nudge_when_gone()  # there is no leader that would do it
+        return _EXITS[ending]
     except SwarmError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - into the log, or before a person
         return error.exit_code

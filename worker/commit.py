@@ -55,14 +55,17 @@ def commit_work(
         if not repository.must_commit(expected=ground.expected):
             return Work(files=files)
         files = tuple(sorted({*files, *repository.changed_under(task.files)}))
+        of_task = {"Task": f"{task.id} {task.key}" if task.key else task.id}
         commit = repository.commit(
             files,
             subject=clean(task.subject),
             body=summary,
-            trailers={"Task": f"{task.id} {task.key}" if task.key else task.id, "Agent": agent.agent_id},
+            trailers={**of_task, "Agent": agent.agent_id},
             author_name=agent.name,
             team=agent.team,
         )
+        if commit is None and (task.crashes or task.reason):  # who had it before may have got so far
+            commit = repository.find_made(agent.team, of_task)
     except WorkspaceError as error:
         return CommitRefusal(why=error.git_said, output=error.output)
     return Work(files=files, commit=commit)

@@ -15,12 +15,13 @@ from typing import Any
 
 from swarm.core.task import TaskResult
 from swarm.core.untrusted import clean
-from swarm.errors import StateError, SwarmError
+from swarm.errors import StateError, SwarmError, is_full
 from swarm.storage.layout import project_dir
 from swarm.storage.lock import FileLock
 from swarm.storage.processes import new_short_id
 from swarm.storage.syscalls import make_folders
 from swarm.workspace.git import Bounds, GitStoppedError
+from swarm.workspace.leftovers import COMMIT_MARK
 from swarm.workspace.locks import held
 from worker.claim import RELEASED, ClaimLostError, HeldClaim, Outcome
 from worker.commit import CommitRefusal, Ground, Work, commit_work
@@ -126,6 +127,8 @@ class Session:
         try:
             if self._stop.is_set():
                 return self._claim.release(self._why_stopped())
+            if is_full(error):  # no fault of the task's: it is given back when there is room again
+                raise error
             return self._claim.end_attempt(reason)
         except ClaimLostError:
             self._lose()
@@ -261,6 +264,7 @@ class Session:
         bench = self._bench
         ours = bench.environment_of(self._task.id)
         marks = {name: value for name, value in ours.items() if name.startswith("SWARM_")}
+        marks[COMMIT_MARK] = bench.agent.run_id
         return Ground(
             workspace=bench.workspace,
             environ={**bench.environ, **marks},

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from worker.loop.abort import Aborted, unless_aborted
 
 PAUSED = "paused"
+RATE_LIMIT = "rate_limit"
 LEADER_GONE = "leader_gone"
 _ORDER = (LEADER_GONE, PAUSED)
 
@@ -15,12 +16,17 @@ _ORDER = (LEADER_GONE, PAUSED)
 class Hold:
     """Reasons to wait, which come and go; a step that is under way when one comes is not cut short.
 
-    `held` is called with the reason when the agent begins to wait, `goes_on` when it need not any more.
+    `held` is called with the reason when the agent begins to wait, `goes_on` when it need not any more;
+    `waits` with the reason and the seconds when it waits for something that passes by itself.
     """
 
-    def __init__(self, held: Callable[[str], None], goes_on: Callable[[], None]) -> None:
+    def __init__(
+        self, held: Callable[[str], None], goes_on: Callable[[], None], waits: Callable[[str, float], None]
+    ) -> None:
         self._held = held
         self._goes_on = goes_on
+        self._waits = waits
+        self._waiting = False
         self._reasons: set[str] = set()
         self._changed = asyncio.Event()
 
@@ -36,6 +42,17 @@ class Hold:
     def lift(self, reason: str) -> None:
         self._reasons.discard(reason)
         self._changed.set()
+
+    def begin_wait(self, reason: str, seconds: float) -> None:
+        """Note that the agent waits for so long; that holds nothing back that is not held anyway."""
+        self._waiting = True
+        self._waits(reason, seconds)
+
+    def end_wait(self) -> None:
+        """Note that what it waited for is there, or not waited for any more. Repeats do nothing."""
+        if self._waiting:
+            self._waiting = False
+            self._goes_on()
 
     async def passed(self, stop: asyncio.Event) -> None:
         """Wait until no reason is left, or until `stop`. One waits at a time."""

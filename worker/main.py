@@ -61,7 +61,8 @@ async def _live(arrival: Arrival, stop: asyncio.Event, hint: asyncio.Event) -> s
     try:
         return await Teammate(bench, arrival.presence, stop, hint).run()
     finally:
-        await asyncio.wait([loading])
+        loading.cancel()
+        await asyncio.gather(loading, return_exceptions=True)
         await bench.models.close()
 
 
@@ -83,7 +84,8 @@ def make_workbench(spec: TeammateSpec, team: Team) -> Workbench:
 def _models(spec: TeammateSpec, team: Team) -> Models:
     if spec.model == SCRIPTED_MODEL:
         return ScriptedModels(team.layout.team_file, spec.pace_seconds)
-    return LiveModels(spec.model, spec.environ, team.settings, Spending(team, spec.name, spec.run_id))
+    meter = Spending(team, spec.name, spec.run_id)
+    return LiveModels(spec.model, spec.environ, team.settings, meter, spec.fallback_model)
 
 
 def _is_in_repository(spec: TeammateSpec, workspace: str) -> bool:

@@ -101,6 +101,13 @@ class Presence:
         else:
             self._emit("agent_waiting", task=kept["task"], reason=reason)
 
+    def waits(self, reason: str, seconds: float) -> None:
+        """Say that the agent waits for so long and then goes on by itself with what it has in hand."""
+        kept = {key: self._state.get(key) for key in ("task", "session")}
+        self._before = self._before or self._state
+        self._set("waiting", reason=reason, until=format_time(self._team.clock.now() + seconds), **kept)
+        self._write()
+
     def goes_on(self) -> None:
         """Say that the agent goes on with what it did before it was held."""
         before, self._before = self._before, None

@@ -13,7 +13,7 @@ from swarm.settings import SCRIPTED_MODEL
 from swarm.values import Value
 from worker.calls import Calls
 from worker.context.instructions import date_reminder
-from worker.hold import Hold
+from worker.hold import RATE_LIMIT, Hold
 from worker.loop.query import AssistantTurn, LoopDeps, LoopEnded, LoopEvent, RequestStarted, run_loop
 from worker.loop.reasons import NEXT_TURN, Terminal
 from worker.loop.state import Limits, Transition, first_state
@@ -113,12 +113,16 @@ class Talk:
                     else:
                         self._write_down(event)
         finally:
+            if self._hold is not None:
+                self._hold.end_wait()
             await self._calls.close()
         assert terminal is not None  # noqa: S101 - the loop's promise
         return terminal
 
     def _write_down(self, event: LoopEvent) -> None:
         """Put into the transcript what happened; whatever the next request depends on is in it first."""
+        if self._hold is not None and not isinstance(event, Retrying):
+            self._hold.end_wait()
         match event:
             case AssistantTurn():
                 self.transcript.assistant(event.message, event.stop_reason, event.usage)
@@ -135,6 +139,8 @@ class Talk:
                 data = {"tried": event.tried, "wait_seconds": round(event.wait_seconds, 3)}
                 self.transcript.note(RECOVERED, event.why, data)
                 self._bench.emit("rate_limited", task=self._task_id, why=event.why, **data)
+                if self._hold is not None:
+                    self._hold.begin_wait(RATE_LIMIT, event.wait_seconds)
 
     def _limits(self) -> Limits:
         settings = self._bench.team.settings

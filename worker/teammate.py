@@ -15,7 +15,7 @@ from swarm.core.message import idle_notification, shutdown_reply, task_report
 from swarm.core.operations import Refusal
 from swarm.core.task import Task
 from swarm.core.times import format_time
-from swarm.errors import StateError, SwarmError
+from swarm.errors import StateError, SwarmError, is_full
 from swarm.storage.dead import find_dead_lives, free_dead_claims, is_due
 from swarm.storage.mail import send
 from swarm.workspace.leftovers import end_leftovers, end_marked
@@ -26,7 +26,7 @@ from worker.hold import Hold
 from worker.idle import IdleReason, idle_reason
 from worker.orders import ORPHANED, Orders
 from worker.presence import Presence
-from worker.session.history import carried_mail
+from worker.session.history import carried_mail, last_task, session_to_continue
 from worker.session.mail import has_letters
 from worker.session.transcript import read_transcript
 from worker.workbench import Workbench
@@ -50,12 +50,14 @@ class Teammate:
         self._presence = presence
         self._stop = stop
         self._hint = hint
-        self._hold = Hold(presence.held, presence.goes_on)
+        self._hold = Hold(presence.held, presence.goes_on, presence.waits)
         self._orders = Orders(self._team, self._name, presence, stop, self._hold)
         self._resting = False
         self._rests_because: IdleReason | None = None
         self._unsettled: HeldClaim | None = None
         self._looked_back = False
+        self._no_room = False
+        self._is_new = True
 
     async def run(self) -> str:
         """Live until asked to stop; return why it ended. Raises only when it is cancelled.
@@ -106,6 +108,7 @@ class Teammate:
                 self._rest()
             except StateError as error:  # a lock held too long, a full disk: they may pass
                 logger.warning("team files not usable", extra={"swarm_error": str(error)})
+                self._no_room = is_full(error)
                 seen = None
             await self._wait(seen)
         with suppress(StateError):  # it has ended all the same, and its record says why
@@ -142,11 +145,24 @@ class Teammate:
             table.lowest_claimable(agent.name, agent.role) is None or self._is_short()
         ):
             return None
-        claimed = self._store.claim(agent.name, agent.role, agent.run_id)
+        wanted = self._cut_off_from() if self._is_new else None
+        claimed = self._store.claim(agent.name, agent.role, agent.run_id, wanted)
+        if wanted is not None and isinstance(claimed, Refusal):
+            claimed = self._store.claim(agent.name, agent.role, agent.run_id)
+        self._is_new = False
         if isinstance(claimed, Refusal):
             return None
         logger.info("task claimed", extra={"swarm_task": claimed.id})
         return claimed
+
+    def _cut_off_from(self) -> str | None:
+        """Return the free task in which the life before was cut off: we go on there, another begins anew."""
+        lines = read_transcript(self._team.layout.transcript(self._name))
+        last = last_task(lines)
+        task = None if last is None else self._store.table().find(last)
+        if task is None or task.status != "pending":
+            return None
+        return None if session_to_continue(lines, task.id, task.attempts) is None else task.id
 
     async def _work(self, task: Task) -> None:
         self._resting, self._rests_because = False, None
@@ -192,11 +208,15 @@ class Teammate:
         return ORPHANED if self._orders.ending == ORPHANED else STOPPED
 
     def _settle(self) -> None:
-        """End an attempt whose end could not be written down; until then no other task is taken."""
+        """End an attempt whose end could not be written down; until then no other task is taken.
+
+        Where there was no room it is no attempt.
+        """
         if self._unsettled is None:
             return
+        end = self._unsettled.release if self._no_room else self._unsettled.end_attempt
         with suppress(ClaimLostError):
-            self._report(self._unsettled.end_attempt("its end could not be written to the team's files"))
+            self._report(end("its end could not be written to the team's files"))
         self._unsettled = None
 
     def _report(self, outcome: Outcome) -> None:

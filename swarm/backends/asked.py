@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from swarm.backends.select import OPTION
 from swarm.errors import ConfigError, CorruptStateError, StateError
 from swarm.storage.files import find_bytes, parse_json
 from swarm.values import Value
@@ -33,7 +34,7 @@ def what_is_asked(
 
     """
     if given:
-        return Asked(backend=given, by="--backend")
+        return Asked(backend=given, by=OPTION)
     if environ.get(VARIABLE):
         return Asked(backend=environ[VARIABLE], by=f"${VARIABLE}")
     for path in _settings_files(root, workspace):
@@ -82,7 +83,7 @@ def _unknown(what: str, path: str) -> ConfigError:
 
 def _useless(path: str, what: str) -> ConfigError:
     return ConfigError(
-        f"{what}; mend it, or say where teammates are to run by --backend or ${VARIABLE}",
+        f"{what}; mend it, or say where teammates are to run by {OPTION} or ${VARIABLE}",
         code="bad_value",
         details={"path": path, "key": KEY, "valid": list(MODES)},
     )

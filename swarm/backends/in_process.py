@@ -46,6 +46,7 @@ class InProcessBackend:
         task = asyncio.get_running_loop().create_task(
             self._run(spec, stop, hint), name=f"teammate {spec.name}", context=context
         )
+        task.add_done_callback(_seen)
         self._running[spec.name] = _Running(task, stop, hint)
 
     async def _run(self, spec: TeammateSpec, stop: asyncio.Event, hint: asyncio.Event) -> str:
@@ -101,6 +102,12 @@ class InProcessBackend:
 
     async def cleanup(self) -> None:
         """Do nothing: a task leaves nothing behind."""
+
+
+def _seen(task: asyncio.Task[str]) -> None:
+    """Look at how it ended: `failure` tells, if anybody asks, and asyncio needs not print it."""
+    if not task.cancelled():
+        task.exception()
 
 
 class _Running:

@@ -6,13 +6,14 @@ Tried against a stand-in for `osascript` only: `auto` never chooses this backend
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 import time
 from collections.abc import Collection, Mapping, Sequence
+from threading import Event
 from typing import Any
 
+from swarm.backends.client import call
 from swarm.backends.panes import PaneBackend
 from swarm.errors import BackendError
 from swarm.storage.team import Team
@@ -75,10 +76,10 @@ end openPane
 """
 
 
-def iterm2_backend(team: Team, environ: Mapping[str, str]) -> PaneBackend:
+def iterm2_backend(team: Team, environ: Mapping[str, str], hurry: Event | None = None) -> PaneBackend:
     """Return the backend for this team."""
     timeout = team.settings.terminal_timeout_seconds
-    return PaneBackend(team, ItermTerminal(environ, timeout=timeout))
+    return PaneBackend(team, ItermTerminal(environ, timeout=timeout, hurry=hurry))
 
 
 class ItermTerminal:
@@ -86,9 +87,10 @@ class ItermTerminal:
 
     name = "iterm2"
 
-    def __init__(self, environ: Mapping[str, str], *, timeout: float) -> None:
+    def __init__(self, environ: Mapping[str, str], *, timeout: float, hurry: Event | None = None) -> None:
         self._environ = {name: value for name, value in environ.items() if not name.startswith("ANTHROPIC_")}
         self._timeout = timeout
+        self._hurry = hurry or Event()
         self._last = ""
 
     def open(self, agent: str, argv: Sequence[str], *, mark: str, cwd: str) -> tuple[dict[str, str], int]:
@@ -138,16 +140,8 @@ class ItermTerminal:
 
     def _ask(self, *arguments: str) -> str:
         try:
-            done = subprocess.run(
-                ["osascript", "-e", SCRIPT, *arguments],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                check=False,
-                env=self._environ,
-                cwd=os.sep,
-                start_new_session=True,
-                timeout=self._timeout,
-            )
+            words = ["osascript", "-e", SCRIPT, *arguments]
+            done = call(words, self._environ, timeout=self._timeout, hurry=self._hurry)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise BackendError(f"iTerm2 cannot be asked: {error}", code="io_error") from error
         if done.returncode != 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from threading import Event
 
 from swarm.backends.iterm2 import ItermTerminal
 from swarm.backends.panes import Terminal
@@ -21,21 +22,29 @@ logger = logging.getLogger(__name__)
 class Leftovers:
     """Remembers the panes of these agents, or of all, so that they can be closed after their records."""
 
-    def __init__(self, team: Team, environ: Mapping[str, str], agents: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        team: Team,
+        environ: Mapping[str, str],
+        agents: Collection[str] | None = None,
+        hurry: Event | None = None,
+    ) -> None:
         timeout = team.settings.terminal_timeout_seconds
         self._team = team
         self._agents = agents
         self._records = tuple(_records(team))
         self._terminals: tuple[Terminal, ...] = (
-            TmuxTerminal(team.name, team.root, environ, timeout=timeout),
-            ItermTerminal(environ, timeout=timeout),
+            TmuxTerminal(team.name, team.root, environ, timeout=timeout, hurry=hurry),
+            ItermTerminal(environ, timeout=timeout, hurry=hurry),
         )
 
-    def close(self) -> None:
+    def close(self) -> str | None:
         """Close those panes whose program has ended, whoever has opened them, and what is empty then.
 
-        Nothing fails by it: of a terminal that cannot be asked now the panes stay until the next time.
+        Nothing fails by it: of a terminal that cannot be asked now the panes stay until the next time, and
+        why is returned.
         """
+        problem: str | None = None
         ended = [one for one in self._records if self._is_meant(one.name) and liveness(one) == "dead"]
         for record in ended:
             self._remove_spawn_file(record)
@@ -45,6 +54,8 @@ class Leftovers:
             except BackendError as error:
                 facts = {"swarm_backend": terminal.name, "swarm_error": str(error)}
                 logger.warning("panes left open", extra=facts)
+                problem = error.message
+        return problem
 
     def _is_meant(self, name: str) -> bool:
         return self._agents is None or name in self._agents
@@ -68,17 +79,27 @@ def _is_in(terminal: Terminal, record: AgentRecord) -> bool:
     return record.backend == terminal.name and terminal.knows(record.handle)
 
 
-def close_leftovers(team: Team, environ: Mapping[str, str], agents: Collection[str] | None = None) -> None:
+def close_leftovers(
+    team: Team,
+    environ: Mapping[str, str],
+    agents: Collection[str] | None = None,
+    hurry: Event | None = None,
+) -> str | None:
     """Close the panes of these agents, or of all, in which nothing runs; see `Leftovers`."""
-    Leftovers(team, environ, agents).close()
+    return Leftovers(team, environ, agents, hurry).close()
 
 
 def _records(team: Team) -> Iterator[AgentRecord]:
     """Yield the records that can be read: of a damaged one nothing is known."""
-    for name in team.agents.names():
-        try:
-            record = team.agents.load(name)
-        except StateError:
-            continue
-        if record is not None:
-            yield record
+    with suppress(StateError):
+        for name in team.agents.names():
+            record = _find_record(team, name)
+            if record is not None:
+                yield record
+
+
+def _find_record(team: Team, name: str) -> AgentRecord | None:
+    try:
+        return team.agents.load(name)
+    except StateError:
+        return None

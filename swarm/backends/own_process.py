@@ -12,7 +12,8 @@ from swarm.errors import BackendError
 from swarm.storage.processes import liveness
 from swarm.storage.spawn_file import remove_spawn_file
 from swarm.storage.team import Team
-from swarm.workspace.processes import Leader, ask_to_end, is_running, kill_tree
+from swarm.workspace.leftovers import end_life
+from swarm.workspace.processes import Leader, ask_to_end, is_running
 
 UNDO_SECONDS = 5.0
 
@@ -30,7 +31,7 @@ class Life:
 
     async def kill_tree(self, timeout: float) -> None:
         """Kill the process and all that it has started, also in sessions of its own."""
-        await asyncio.to_thread(kill_tree, self.leader, f"SWARM_RUN_ID={self.run_id}", timeout)
+        await asyncio.to_thread(end_life, self.leader, self.run_id, wait=timeout)
 
 
 AnyLife = TypeVar("AnyLife", bound=Life)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 from swarm.backends.last_words import how_it_ended, last_words
@@ -86,7 +87,8 @@ class PaneBackend(OwnProcessBackend["_Known"]):
         except BaseException as error:
             await asyncio.wait([opening])  # also when we are cancelled: a pane that comes up is closed again
             await self.kill(timeout=UNDO_SECONDS, names=[spec.name])
-            await asyncio.to_thread(self._terminal.tidy)
+            with suppress(BackendError):  # why it was not started is what counts
+                await asyncio.to_thread(self._terminal.tidy)
             if isinstance(error, BackendError):
                 why = f"{spec.name} was not started: {error.message}"
                 raise BackendError(why, code=error.code, details=error.details) from error
@@ -127,6 +129,8 @@ class PaneBackend(OwnProcessBackend["_Known"]):
             code, lines = self._terminal.read(known.handle, known.leader.pid)
         except SwarmError:
             code, lines = None, ()
+        if code is not None and code < 0:  # what stands there tells of its work, not of its end
+            return how_it_ended(code)
         said = lines[-1] if lines else last_words(self._team.layout.log(name))
         return how_it_ended(code) + (f": {said}" if said else "")
 
@@ -137,17 +141,24 @@ class PaneBackend(OwnProcessBackend["_Known"]):
 
     async def cleanup(self) -> None:
         """Close the panes of teammates that have ended, and the windows and servers that are empty then."""
-        await super().cleanup()
+        await super()._clear([*self._known])
+        for name in self._known:
+            await self._close(name)
         await asyncio.to_thread(self._terminal.tidy)
 
     async def _clear(self, names: Sequence[str]) -> None:
-        for name in names:
-            known = self._known.get(name)
-            if known is not None and not self.is_alive(name) and not known.is_closed:
-                await asyncio.to_thread(self.failure, name)  # while it can be read
-                await asyncio.to_thread(self._terminal.close, known.handle, known.leader.pid)
-                known.is_closed = True
+        """Close their panes, too. Nothing fails by it: `cleanup` tries again."""
         await super()._clear(names)
+        with suppress(BackendError):
+            for name in names:
+                await self._close(name)
+
+    async def _close(self, name: str) -> None:
+        known = self._known.get(name)
+        if known is not None and not self.is_alive(name) and not known.is_closed:
+            await asyncio.to_thread(self.failure, name)  # while it can be read
+            await asyncio.to_thread(self._terminal.close, known.handle, known.leader.pid)
+            known.is_closed = True
 
 
 def pane_argv(start: Start) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from swarm.errors import ConfigError
 
+OPTION = "--backend"
 IN_PROCESS = "in-process"
 KNOWN = ("auto", "tmux", "process", IN_PROCESS, "iterm2")
 FOR_RUN = ("tmux", IN_PROCESS)
@@ -25,9 +26,10 @@ def select_backend(
 
     `by` says where it stands that it is wanted.
     """
+    whose = "" if by in (OPTION, "name") else f", asked for by {by}"  # who has just typed it knows
     if asked not in KNOWN:
         raise ConfigError(
-            f"there is no backend {asked!r}, asked for by {by}; choose one of {', '.join(KNOWN)}",
+            f"there is no backend {asked!r}{whose}; choose one of {', '.join(KNOWN)}",
             code="bad_value",
             details={"value": asked, "valid": list(KNOWN)},
         )
@@ -36,7 +38,7 @@ def select_backend(
     why_not = why_not_usable(asked, environ)
     if why_not is not None:
         raise ConfigError(
-            f"the backend {asked!r}, asked for by {by}, {why_not}; use --backend {preferred[-1]}",
+            f"the backend {asked!r}{whose and f'{whose},'} {why_not}; use --backend {preferred[-1]}",
             code="bad_value",
             details={"value": asked, "valid": [name for name in KNOWN if name != asked]},
         )

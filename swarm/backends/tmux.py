@@ -7,6 +7,7 @@ import os
 import shlex
 import time
 from collections.abc import Collection, Mapping, Sequence
+from threading import Event
 from typing import Any
 
 from swarm.backends.panes import PaneBackend
@@ -19,10 +20,10 @@ _HEARS_WITHIN_SECONDS = 1.0
 _LOOK_SECONDS = 0.01
 
 
-def tmux_backend(team: Team, environ: Mapping[str, str]) -> PaneBackend:
+def tmux_backend(team: Team, environ: Mapping[str, str], hurry: Event | None = None) -> PaneBackend:
     """Return the backend for this team, led by a process with this environment."""
     timeout = team.settings.terminal_timeout_seconds
-    return PaneBackend(team, TmuxTerminal(team.name, team.root, environ, timeout=timeout))
+    return PaneBackend(team, TmuxTerminal(team.name, team.root, environ, timeout=timeout, hurry=hurry))
 
 
 def where_panes_come(team: Team, environ: Mapping[str, str]) -> str:
@@ -36,10 +37,13 @@ class TmuxTerminal:
 
     name = "tmux"
 
-    def __init__(self, team: str, root: str, environ: Mapping[str, str], *, timeout: float) -> None:
+    def __init__(
+        self, team: str, root: str, environ: Mapping[str, str], *, timeout: float, hurry: Event | None = None
+    ) -> None:
         self._team = team
         self._environ = environ
         self._timeout = timeout
+        self._hurry = hurry
         self._own_socket = own_socket(team, root, environ)
         self._label = f"{team}.{hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:8]}"
 
@@ -129,6 +133,7 @@ class TmuxTerminal:
                 for agent, pane in server.find_ended(self._label):
                     if agents is None or agent in agents:
                         server.close_pane(pane.id, pane.pid)
+                server.have_it_look()  # else what it has not noticed stays as a zombie
                 self._tidy(socket)
 
     def _tidy(self, socket: str) -> None:
@@ -137,4 +142,4 @@ class TmuxTerminal:
             end_own_server(self._server(socket))
 
     def _server(self, socket: str) -> TmuxServer:
-        return TmuxServer(socket, self._environ, timeout=self._timeout)
+        return TmuxServer(socket, self._environ, timeout=self._timeout, hurry=self._hurry)

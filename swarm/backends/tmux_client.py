@@ -14,8 +14,10 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from threading import Event
 from typing import NamedTuple
 
+from swarm.backends.client import call
 from swarm.errors import BackendError
 from swarm.storage.processes import start_ticks
 
@@ -27,7 +29,10 @@ MISSING, NO_SERVER, NO_TARGET, NO_SPACE, TAKEN, SILENT, OTHER = (
 _ANSWERS = (
     (
         NO_SERVER,
-        re.compile(r"no server running on |error connecting to .*\((No such file|Connection refused)"),
+        re.compile(
+            r"no server running on |error connecting to .*\((No such file|Connection refused)"
+            r"|server exited unexpectedly"
+        ),
     ),
     (NO_TARGET, re.compile(r"(can't find|no such) (client|session|window|pane)|no current (session|target)")),
     (NO_SPACE, re.compile(r"no space for (a )?new pane|pane too small")),
@@ -71,11 +76,15 @@ class TmuxServer:
 
     `environ` gives the PATH on which tmux is found; of the rest only names without secrets are handed on,
     as a server keeps the environment that it was started with and shows it to everybody in it.
+    Once `hurry` is set nobody waits for a tmux that does not answer.
     """
 
-    def __init__(self, socket: str, environ: Mapping[str, str], *, timeout: float) -> None:
+    def __init__(
+        self, socket: str, environ: Mapping[str, str], *, timeout: float, hurry: Event | None = None
+    ) -> None:
         self.socket = socket
         self._timeout = timeout
+        self._hurry = hurry or Event()
         self._environ = {k: v for k, v in environ.items() if k in _KEPT or k.startswith("LC_")}
 
     # Looking
@@ -120,7 +129,7 @@ class TmuxServer:
     # Changing
 
     def new_session(self, name: str, argv: Sequence[str], *, mark: str, cwd: str, label: str) -> Pane:
-        """Start a program in a session of its own, and the server when none runs; nobody is attached.
+        """Start a program in a session of its own on a server of our own; nobody is attached.
 
         A name that is taken belongs to somebody else: the session then gets another one.
         """
@@ -132,8 +141,9 @@ class TmuxServer:
         return self._new_session(f"{name}-{os.getpid()}-{time.monotonic_ns()}", argv, mark, cwd, label)
 
     def _new_session(self, name: str, argv: Sequence[str], mark: str, cwd: str, label: str) -> Pane:
-        # In one go: with `destroy-unattached on` in tmux.conf the session would end with this very call.
-        keep = (";", "set-option", "-t", f"={name}:", "destroy-unattached", "off")
+        # In one go: with either option on in tmux.conf the session would end with this very call.
+        stay = (";", "set-option", "-s", "exit-unattached", "off")
+        keep = (*stay, ";", "set-option", "-t", f"={name}:", "destroy-unattached", "off")
         command = ("new-session", "-d", "-x", "200", "-y", "50", "-s", name, "-n", name)
         return self._create(command, argv, mark, cwd, (*keep, *_labelling(f"={name}:", label)))
 
@@ -179,10 +189,10 @@ class TmuxServer:
             if known and int(known[1]) == pid:
                 if known[3] or known[2]:
                     return -int(known[3]) if known[3] else int(known[2])
-                self._have_it_look()
+                self.have_it_look()
         return None
 
-    def _have_it_look(self) -> None:
+    def have_it_look(self) -> None:
         """Have tmux look for children that have ended: it was seen to miss the signal of one in three."""
         server = self.server_pid()
         if server is not None:
@@ -193,7 +203,7 @@ class TmuxServer:
         self, command: tuple[str, ...], argv: Sequence[str], mark: str, cwd: str, then: Sequence[str] = ()
     ) -> Pane:
         """Start a program once, although a failure of tmux may leave open whether it was started."""
-        place = ("-P", "-F", _PANE, "-c", cwd.replace("#", "##"), "--", *map(_literal, argv), *then)
+        place = ("-P", "-F", _PANE, "-c", _literal(cwd.replace("#", "##")), "--", *map(_literal, argv), *then)
         for left in reversed(range(_TRIES)):
             try:
                 panes = _panes(self._call(*command, *place))
@@ -232,16 +242,8 @@ class TmuxServer:
 
     def _call(self, *arguments: str) -> tuple[str, ...]:
         try:
-            done = subprocess.run(
-                ["tmux", "-u", "-S", self.socket, *arguments],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                check=False,
-                env=self._environ,
-                cwd="/",
-                start_new_session=True,  # Ctrl-C in the leader's terminal is not meant for it, nor its server
-                timeout=self._timeout,
-            )
+            words = ["tmux", "-u", "-S", self.socket, *arguments]
+            done = call(words, self._environ, timeout=self._timeout, hurry=self._hurry)
         except FileNotFoundError:
             raise TmuxError("tmux is not installed; use --backend process", MISSING) from None
         except PermissionError as error:
@@ -249,7 +251,8 @@ class TmuxServer:
                 f"tmux cannot be run: {error.strerror}; use --backend process", MISSING
             ) from error
         except subprocess.TimeoutExpired as error:
-            raise TmuxError(f"tmux on {self.socket} gave no answer in {self._timeout:g}s", SILENT) from error
+            within = "at once" if self._hurry.is_set() else f"in {self._timeout:g}s"
+            raise TmuxError(f"tmux on {self.socket} gave no answer {within}", SILENT) from error
         if done.returncode != 0:
             said = done.stderr.decode(errors="replace").strip() or f"exit code {done.returncode}"
             raise TmuxError(f"tmux {arguments[0]} on {self.socket}: {said}", _meaning(said))

@@ -6,27 +6,46 @@ from collections.abc import Callable, Iterator, Sequence
 
 from swarm.cli.crew import has_failed
 from swarm.cli.presence import Present
+from swarm.values import Value
 
 _AT_MOST = 3
 
-Meant = Callable[[Present], bool]
+
+class Stand(Value):
+    """How a team stands. `named`: commands must say which team; `led`: it has a living leader.
+
+    `has_run`: there is a run that could be taken up. `failed` are its failed tasks.
+    """
+
+    team: str
+    named: bool
+    led: bool
+    has_run: bool
+    unfinished: bool
+    failed: tuple[str, ...]
 
 
-def advice(
-    agents: Sequence[Present], *, team: str, named: bool, leader: str, unfinished: bool
-) -> tuple[str, ...]:
-    """Return what could be done next, what matters most first. `named`: the command must say which team."""
-    return tuple(_all(agents, team, f" -t {team}" if named else "", leader, unfinished=unfinished))[:_AT_MOST]
+def advice(stand: Stand, agents: Sequence[Present]) -> tuple[str, ...]:
+    """Return what could be done next, what matters most first."""
+    which = f" -t {stand.team}" if stand.named else ""
+    return (*_for_the_run(stand, which), *_for_teammates(stand, which, agents))[:_AT_MOST]
 
 
-def _all(agents: Sequence[Present], team: str, which: str, leader: str, *, unfinished: bool) -> Iterator[str]:
-    def names(is_meant: Meant) -> list[str]:
+def _for_the_run(stand: Stand, which: str) -> Iterator[str]:
+    if stand.led:
+        return
+    if stand.failed:
+        yield f"swarm task retry {stand.failed[0]}{which} lets task {stand.failed[0]} be tried again"
+    if stand.has_run and stand.unfinished:
+        yield f"swarm resume {stand.team} takes the run up again"
+
+
+def _for_teammates(stand: Stand, which: str, agents: Sequence[Present]) -> Iterator[str]:
+    def names(is_meant: Callable[[Present], bool]) -> list[str]:
         return [agent.member.name for agent in agents if is_meant(agent)]
 
     dead = names(lambda agent: agent.state == "dead")
-    if leader == "gone" and unfinished:
-        yield f"swarm resume {team} takes the run up again"
-    elif dead:
+    if dead and stand.unfinished and (stand.led or not stand.has_run):  # else they come with the run
         yield f"swarm restart {dead[0]}{which} starts it anew{_and_so(dead)}"
     if cut := names(lambda agent: agent.start_was_cut):
         yield f"swarm spawn {cut[0]}{which} starts it{_and_so(cut)}"

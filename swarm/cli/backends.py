@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from threading import Event
 
 from swarm.backends.port import Backend
 from swarm.storage.team import Team
 
 
-def make_backend(name: str, team: Team, environ: Mapping[str, str]) -> Backend:
+def make_backend(name: str, team: Team, environ: Mapping[str, str], hurry: Event | None = None) -> Backend:
     """Return the backend of this name; `select_backend` has said that it can be used.
 
-    `environ` says which terminal the leader runs in.
+    `environ` says which terminal the leader runs in. Once `hurry` is set nobody waits for a terminal.
     """
     if name == "tmux":
         from swarm.backends.tmux import tmux_backend
 
-        return tmux_backend(team, environ)
+        return tmux_backend(team, environ, hurry)
     if name == "iterm2":
         from swarm.backends.iterm2 import iterm2_backend
 
-        return iterm2_backend(team, environ)
+        return iterm2_backend(team, environ, hurry)
     if name == "process":
         from swarm.backends.process import ProcessBackend
 

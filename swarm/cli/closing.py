@@ -24,16 +24,18 @@ _WORDS = {
     "timed_out": "The time limit came first",
     "interrupted": "Interrupted",
 }
+_GIVEN_BACK = "given back as its teammate was stopped"
 
 
 def print_closing(team: Team, result: RunResult, io: Io) -> None:
     """Print how the run ended, each task in one line, and what a person can do next."""
-    io.print(f"{_WORDS[result.outcome]} ({result.elapsed_seconds:.1f} s).")
+    io.print(f"{_said(result)} ({result.elapsed_seconds:.1f} s).")
     for line in table([_row(task) for task in result.tasks], limit=io.columns, flexible=2):
         io.print(line)
     for task in result.tasks:
         if task.status != "completed" and task.reason:
-            io.print(printable(f"task {task.id}: {task.reason}"))
+            reason = _GIVEN_BACK if (task.status, task.reason) == ("pending", "stopped") else task.reason
+            io.print(printable(f"task {task.id}: {reason}"))
     for request in result.denied:
         io.print(printable(f"denied to {describe_denied(request)}"))
     if result.spending.limit is not None or result.spending.tasks:
@@ -50,6 +52,13 @@ def print_closing(team: Team, result: RunResult, io: Io) -> None:
             io.print(f"retry    {swarm} -t {team.name} task retry {failed[0]}     (else it stays as it is)")
         more = " --budget USD" if result.outcome == "budget_spent" else ""
         io.print(f"go on    {swarm} resume {team.name}{more}")
+
+
+def _said(result: RunResult) -> str:
+    statuses = {task.status for task in result.tasks}
+    if result.outcome == "tasks_failed" and not statuses & {"failed", "cancelled"}:
+        return "No task failed, but some did not get done: no teammate is left to do them"
+    return _WORDS[result.outcome]
 
 
 def _row(task: Task) -> tuple[str, ...]:

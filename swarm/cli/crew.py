@@ -38,6 +38,7 @@ _REASONS = {
     ("stopped", "orphaned"): "its leader was gone",
     ("waiting", "leader_gone"): "its leader is gone",
     ("waiting", "permission"): "asks for permission",
+    ("waiting", "rate_limit"): "the model service is busy or out of reach",
     ("orphaned", None): "its leader is gone",
 }
 

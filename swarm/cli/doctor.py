@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from swarm.cli.installation import Check, check_installation
+from swarm.cli.left_panes import examine_panes
 from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, the_team
-from swarm.errors import EXIT_CODES
+from swarm.errors import EXIT_CODES, SwarmError
 from swarm.storage.finding import Held
 from swarm.storage.health import Outcome, examine_root, examine_team, mend, record_mending
 from swarm.storage.listing import list_teams
@@ -53,10 +55,17 @@ def _parts(args: Mapping[str, Any], io: Io) -> Iterator[Part]:
         look = partial(examine_root, io.root, io.settings, io.clock, held)
         yield Part(team=None, outcomes=_outcomes(look, args))
     for team in _teams(args, io):
-        outcomes = _outcomes(partial(examine_team, team, partial(_end_leftovers, team), held), args)
+        outcomes = _outcomes(partial(_examine, team, io, held), args)
         if args["fix"]:
             record_mending(team, outcomes)
         yield Part(team=team.name, outcomes=outcomes)
+
+
+def _examine(team: Team, io: Io, held: Held) -> tuple[Finding, ...]:
+    found = examine_team(team, partial(_end_leftovers, team), held)
+    with suppress(SwarmError):  # what cannot be read has been found already
+        found = (*found, *examine_panes(team, io.environ))
+    return found
 
 
 def _outcomes(examine: partial[tuple[Finding, ...]], args: Mapping[str, Any]) -> tuple[Outcome, ...]:
@@ -135,5 +144,6 @@ def _say_the_end(left: Sequence[Outcome], io: Io, *, fix: bool) -> None:
         io.note("nothing is wrong")
         return
     can = sum(bool(outcome.finding.mend) for outcome in left)
-    hint = f"; swarm doctor --fix mends {can} of them" if can and not fix else ""
+    which = f"{can} of them" if can < len(left) else "it" if can == 1 else "them"
+    hint = f"; swarm doctor --fix mends {which}" if can and not fix else ""
     io.note(f"{count(len(left), 'fault')} {'left' if fix else 'found'}{hint}")

@@ -18,6 +18,10 @@ _SAYINGS = {
     "agent_ready": "is ready",
     "agent_idle": "is idle",
     "agent_waiting": "waits",
+    "agent_paused": "is paused",
+    "agent_continued": "goes on",
+    "agent_restarted": "was started anew",
+    "agent_orphaned": "lost its leader",
     "agent_stalled": "gives no sign of life",
     "agent_died": "died",
     "agent_stopped": "stopped",
@@ -38,8 +42,17 @@ _SAYINGS = {
     "mail_acknowledged": "read mail",
     "permission_requested": "asked for permission",
     "permission_resolved": "answered a permission request",
+    "rule_added": "added a rule",
     "budget_spent": "has no money for its next call",
+    "rate_limited": "is asked by the model to slow down",
+    "mail_expired": "let mail expire",
+    "task_edit_reverted": "took back an edit of task {task}",
+    "store_repaired": "mended the files",
+    "journal_rewritten": "rewrote the journal",
+    "inbox_set_aside": "set damaged mail aside",
+    "team_archived": "put the team away",
 }
+_OF_THE_RUNTIME = frozenset({"agent_idle", "agent_waiting", "agent_stopped"})
 _FACT_CHARS = 120
 _BAD = frozenset(
     {"task_failed", "verify_failed", "agent_died", "agent_stalled", "agent_orphaned", "budget_spent"}
@@ -69,8 +82,20 @@ def _saying(event: Event) -> str:
     saying = known.format(task=event.task) if known else event.event.replace("_", " ")
     if event.task and not (known and "{task}" in known):
         saying += f", task {event.task}"
-    facts = [_fact(key, value) for key, value in event.data.items() if key != "msg_id"]
+    facts = [_fact(key, value) for key, value in _told(event).items()]
     return printable(f"{saying}: {'; '.join(facts)}" if facts else saying)
+
+
+def _told(event: Event) -> dict[str, Any]:
+    """Return the facts that tell a person something, with the reasons of the runtime in words."""
+    facts = {key: value for key, value in event.data.items() if key != "msg_id" and value != 0}
+    reason = str(facts.get("reason", ""))
+    if event.event == "agent_died":  # which its reason may say as well
+        facts["reason"] = reason.removeprefix(f"{event.agent} died: ")
+    elif event.event in _OF_THE_RUNTIME and reason:
+        task = f" {facts.pop('on')}" if reason == "waiting_for_task" and "on" in facts else ""
+        facts["reason"] = reason.replace("_", " ") + task
+    return facts
 
 
 def _fact(key: str, value: object) -> str:

@@ -26,7 +26,7 @@ _WORDS = {
     "paused": "is paused",
     PAUSING: "pauses when what it runs now has ended",
     "continued": "goes on",
-    "not_paused": "was not paused",
+    "not_paused": "had not paused, and goes on",
     ORDERED: "has not answered yet; the order waits in its mail",
 }
 
@@ -39,7 +39,7 @@ def stop(args: Mapping[str, Any], io: Io) -> int:
     timeout = args["timeout"] if args["timeout"] is not None else io.settings.stop_timeout_seconds
     with cleaned_up(team, io.environ, None if args["all"] else names):
         outcomes = end_agents(team, names, by=actor(io), timeout=timeout, force=bool(args["force"]))
-    return _tell(team, outcomes, io)
+    return _tell(team, outcomes, io, {"killed": "was killed"} if args["force"] else {})
 
 
 def pause(args: Mapping[str, Any], io: Io) -> int:
@@ -110,7 +110,11 @@ def _insist_on_life(team: Team, name: str) -> None:
     if _is_gone(team, name):
         state = _present(team, name).state
         how = "was never started" if team.agents.load(name) is None else f"is not running ({state})"
-        raise StateError(f"{name} {how}", code="not_running", details={"agent": name, "state": state})
+        raise StateError(
+            f"{name} {how}; swarm spawn {name} starts it",
+            code="not_running",
+            details={"agent": name, "state": state},
+        )
 
 
 def _is_gone(team: Team, name: str) -> bool:
@@ -122,13 +126,14 @@ def _present(team: Team, name: str) -> Present:
     return look_at(team, team.roster.load().member(name))
 
 
-def _tell(team: Team, outcomes: Mapping[str, str], io: Io) -> int:
+def _tell(team: Team, outcomes: Mapping[str, str], io: Io, words: Mapping[str, str] | None = None) -> int:
+    said = {**_WORDS, **(words or {})}
     if io.json:
         agents = [agent_object(_present(team, name)) | {"outcome": outcomes[name]} for name in outcomes]
         io.print_json({"team": team.name, "agents": agents})
         return 0
     for name, outcome in outcomes.items():
-        io.print(f"{name} {_WORDS[outcome]}")
+        io.print(f"{name} {said[outcome]}")
     if not outcomes:
         io.note("nobody is there")
     return 0

@@ -6,7 +6,8 @@ Both read the team's files only. The view fits 80x24 and follows the size of the
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Self
 
 from rich.console import Console, Group, RenderableType
@@ -27,11 +28,17 @@ from swarm.storage.team import Team
 
 _COLORS = {"purple": "magenta", "orange": "dark_orange", "pink": "hot_pink"}
 _FRAME_SECONDS = 0.1
+_BESIDE_ROWS = 6  # lines that neither list takes: the head, blank ones, "and more", where the cursor is
+_BESIDE_AGENTS = _BESIDE_ROWS + 3
+_AGENTS_LEAST = 3
 _QUIET = frozenset({"team_created", "task_created", "agent_ready", "mail_sent", "mail_acknowledged"})
 
 
 class LiveView:
-    """Redraws the run in place, about ten times a second. Use as a context manager."""
+    """Redraws the run in place, about ten times a second. Use as a context manager.
+
+    A terminal that was closed is not an error: nobody looks any more.
+    """
 
     def __init__(self, team: Team, console: Console) -> None:
         self._team = team
@@ -43,19 +50,25 @@ class LiveView:
         self._symbols = {state: signs[ascii_only] for state, signs in SIGNS.items()}
 
     def __enter__(self) -> Self:
-        self._live.start()
+        with suppress(OSError):
+            self._live.start()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._live.update(self._draw(), refresh=True)
-        self._live.stop()
+        last = self._draw()
+        with suppress(OSError):
+            self._live.update(last, refresh=True)
+        with suppress(OSError):
+            self._live.stop()
 
     def look(self) -> None:
         """Redraw, unless the last frame is too young."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _FRAME_SECONDS
-            self._live.update(self._draw(), refresh=True)
+            frame = self._draw()
+            with suppress(OSError):
+                self._live.update(frame, refresh=True)
 
     def _draw(self) -> RenderableType:
         team = self._team
@@ -63,15 +76,17 @@ class LiveView:
         roster = team.roster.load()
         records = [r for m in roster.members if m.name != LEADER and (r := team.agents.load(m.name))]
         colors = {m.name: m.color or "" for m in roster.members}
-        activities = {r.name: last_activity(team.layout.transcript(r.name)) for r in records}
-        rows = max(3, self._console.height - len(records) - 6)
+        agents = busiest(records, self._console.height - _BESIDE_AGENTS)
+        activities = {r.name: last_activity(team.layout.transcript(r.name)) for r in agents}
+        left = len(records) - len(agents)
+        rows = max(3, self._console.height - len(agents) - bool(left) - _BESIDE_ROWS)
         head = headline(team.name, roster.description or "", time.monotonic() - self._started, table.counts())
         return Group(
             head,
             Text(),
             tasks_table(table, colors, rows, self._symbols),
             Text(),
-            agents_table(records, activities, colors),
+            agents_table(agents, activities, colors, left),
         )
 
 
@@ -127,10 +142,18 @@ def _task_row(
     return Text(f" {symbols[state]}", style=SIGNS[state][2]), Text(task.id, style="dim"), subject, who
 
 
+def busiest(records: Sequence[AgentRecord], room: int) -> list[AgentRecord]:
+    """Return as many as there is room for, beside a line for the rest: those at work before the others."""
+    if len(records) <= max(_AGENTS_LEAST, room):
+        return list(records)
+    first = sorted(records, key=lambda record: record.state != "working")[: max(_AGENTS_LEAST, room) - 1]
+    return [record for record in records if record in first]
+
+
 def agents_table(
-    records: Iterable[AgentRecord], activities: dict[str, Activity], colors: dict[str, str]
+    records: Iterable[AgentRecord], activities: dict[str, Activity], colors: dict[str, str], left: int = 0
 ) -> RenderableType:
-    """Return who does what now."""
+    """Return who does what now; `left` more have no line of their own."""
     grid = Table.grid(padding=(0, 1))
     grid.add_column(no_wrap=True)
     grid.add_column(no_wrap=True)
@@ -139,6 +162,8 @@ def agents_table(
     for record in records:
         name = Text(f" {printable(record.name)}", style=f"bold {_style(colors.get(record.name, ''))}".strip())
         grid.add_row(name, _state_text(record), _doing(record, activities[record.name]))
+    if left:
+        grid.add_row(Text(" …", style="dim"), Text(f"and {left} more", style="dim"), "")
     return grid
 
 
@@ -166,12 +191,12 @@ def _style(color: str) -> str:
 
 
 class PlainLines:
-    """One line per event that matters, for pipes, logs and CI."""
+    """One line per event that matters, for pipes, logs and CI; from this place in the event log on."""
 
-    def __init__(self, team: Team, io: Io) -> None:
+    def __init__(self, team: Team, io: Io, since: int = 0) -> None:
         self._team = team
         self._io = io
-        self._offset = 0
+        self._offset = since
 
     def __enter__(self) -> Self:
         return self

@@ -9,6 +9,7 @@ from swarm.cli.render import count, local_time, paint, printable, printable_line
 from swarm.cli.session import Io, acting_as, team_to_change, the_team
 from swarm.core.identity import USER
 from swarm.core.message import Message, may_send, parse_control
+from swarm.core.nearest import some_of
 from swarm.errors import ConfigError, CorruptStateError, NotFoundError, StateError, SwarmError
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _check_sender(name: str, team: Team) -> None:
     roster = team.roster.load()
     roster.check_spelling(name)
     if roster.find(name) is None:
-        known = ", ".join(roster.names())
+        known = some_of(roster.names(), name)
         raise NotFoundError(
             f"no agent {name} in team {team.name}; it has {known}, and a person sends without --as",
             code="no_such_agent",

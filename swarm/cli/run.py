@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from threading import Event
 from typing import Any
 
 from rich.console import Console
@@ -17,14 +17,17 @@ from swarm.backends.select import IN_PROCESS, select_backend
 from swarm.cli.backends import make_backend
 from swarm.cli.closing import print_closing
 from swarm.cli.live import LiveView, PlainLines
+from swarm.cli.render import printable
 from swarm.cli.scratch import examples_dir, make_scratch
 from swarm.cli.session import Io
 from swarm.cli.team_file import read_team_file
+from swarm.errors import SwarmError
 from swarm.leader.earlier import Earlier
 from swarm.leader.launch import prepare
 from swarm.leader.options import RunOptions
 from swarm.leader.outcome import RunResult, render_result
 from swarm.leader.run import Run
+from swarm.leader.signals import heeded, interrupting
 from swarm.permissions.modes import check_mode
 from swarm.settings import SCRIPTED_MODEL
 from swarm.storage.creation import teams_lock
@@ -85,8 +88,18 @@ def _options(args: Mapping[str, Any], io: Io, workspace: str | None = None) -> R
 
 
 def _go(loaded: LoadedTeamFile, options: RunOptions, io: Io) -> int:
+    """Make the team and lead it; interrupted before it is whole, it is gone again."""
     check_models(loaded, io)
-    return drive(prepare(loaded, options, io.settings), loaded, options, io)
+    with interrupting():
+        try:
+            team = prepare(loaded, options, io.settings)
+        except KeyboardInterrupt as error:
+            raise _not_begun("there is no team of it") from error
+        return drive(team, loaded, options, io)
+
+
+def _not_begun(what: str) -> SwarmError:
+    return SwarmError(f"interrupted before the run began: {what}", code="interrupted")
 
 
 def check_models(loaded: LoadedTeamFile, io: Io) -> None:
@@ -98,9 +111,31 @@ def check_models(loaded: LoadedTeamFile, io: Io) -> None:
 
 
 def drive(
-    team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io, earlier: Earlier | None = None
+    team: Team,
+    loaded: LoadedTeamFile,
+    options: RunOptions,
+    io: Io,
+    earlier: Earlier | None = None,
+    since: int = 0,
 ) -> int:
-    """Lead this team until nothing is left to do, and say how it ended."""
+    """Lead this team until nothing is left to do, and tell of it as it goes.
+
+    Without a live view the lines begin `since` that place in the event log.
+    """
+    try:
+        _tell(team, loaded, options, io)
+        result = asyncio.run(_drive(team, loaded, options, io, earlier, since))
+    except KeyboardInterrupt as error:  # the loop did not listen yet
+        raise _not_begun(f"swarm resume {team.name} begins it, swarm team delete gives it up") from error
+    with suppress(BrokenPipeError):  # the run is over, and its outcome stands, whoever reads it
+        if io.json:
+            io.print_json(render_result(result))
+        else:
+            print_closing(team, result, io)
+    return result.exit_code
+
+
+def _tell(team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io) -> None:
     io.note(f"Team {team.name} in {team.layout.team_dir}")
     io.note(f"Backend {options.backend}: {options.backend_reason}")
     if options.backend == "tmux":
@@ -110,28 +145,25 @@ def drive(
     if not GitWorkspace(loaded.workspace).is_repository():
         why = "is no git repository" if shutil.which("git") else "is used without git, which is not installed"
         io.note(f"The workspace {why}: nothing will be committed")
-    result = asyncio.run(_drive(team, loaded, options, io, earlier))
-    with suppress(BrokenPipeError):  # the run is over, and its outcome stands, whoever reads it
-        if io.json:
-            io.print_json(render_result(result))
-        else:
-            print_closing(team, result, io)
-    return result.exit_code
 
 
 async def _drive(
-    team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io, earlier: Earlier | None
+    team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io, earlier: Earlier | None, since: int
 ) -> RunResult:
-    backend = make_backend(options.backend, team, options.environ)
-    going = Run(team, loaded, options, io.settings, backend, earlier)
+    hurry = Event()
+    backend = make_backend(options.backend, team, options.environ, hurry)
+    going = Run(team, loaded, options, io.settings, backend, earlier, hurry=hurry)
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` means it
-            loop.add_signal_handler(number, going.interrupt)
-    view = LiveView(team, Console(file=io.err)) if _is_watched(io) else PlainLines(team, io)
+    for number in heeded():
+        loop.add_signal_handler(number, going.interrupt)
+    view = LiveView(team, Console(file=io.err)) if _is_watched(io) else PlainLines(team, io, since)
     names = [member.name for member in members(loaded.team)]
     with _hinted(team, backend, names, io), view:
-        return await going.to_the_end(view)
+        result = await going.to_the_end(view)
+    if going.left_open is not None:
+        again = f"swarm stop --all -t {team.name} tries again"
+        io.note(f"Note: panes may be left: {printable(going.left_open)}; {again}")
+    return result
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from swarm.backends.asked import what_is_asked
+from swarm.backends.leftovers import close_leftovers
 from swarm.backends.select import FOR_ONE, IN_PROCESS, select_backend
 from swarm.cli.backends import cleaned_up, make_backend
 from swarm.cli.presence import agent_object, look_at, start_is_overdue
@@ -35,7 +36,8 @@ def spawn(args: Mapping[str, Any], io: Io) -> int:
     name = check_name(args["name"])
     with turn(team, name):
         with cleaned_up(team, io.environ, [name]):
-            _insist_that_it_is_over(team, name, io)
+            _insist_that_it_is_over(team, name)
+            end_agents(team, [name], by=actor(io), timeout=0.0, force=True)  # what its last life left
         _start(team, name, args, io)
     return 0
 
@@ -53,18 +55,17 @@ def restart(args: Mapping[str, Any], io: Io) -> int:
         )
     timeout = args["timeout"] if args["timeout"] is not None else io.settings.stop_timeout_seconds
     with turn(team, name):
+        before = team.agents.load(name)
+        deaf = before is not None and _is_abandoned(team, before)  # nobody is there to be asked
         with cleaned_up(team, io.environ, [name]):
-            end_agents(team, [name], by=actor(io), timeout=timeout, force=bool(args["force"]))
+            end_agents(team, [name], by=actor(io), timeout=timeout, force=bool(args["force"]) or deaf)
         _start(team, name, args, io)
     return 0
 
 
-def _insist_that_it_is_over(team: Team, name: str, io: Io) -> None:
+def _insist_that_it_is_over(team: Team, name: str) -> None:
     record = team.agents.load(name)
-    if record is None or is_over(record):
-        return
-    if _is_abandoned(team, record):
-        end_agents(team, [name], by=actor(io), timeout=0.0, force=True)
+    if record is None or is_over(record) or _is_abandoned(team, record):
         return
     what = "is being started now; wait for it"
     if record.pid is not None:
@@ -107,6 +108,7 @@ def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:
     except BaseException:
         if told is not None:
             team.inbox(name).acknowledge([told])
+        close_leftovers(team, io.environ, [name])
         raise
     _show(team, name, io)
 

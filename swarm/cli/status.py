@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from swarm.cli import crew
-from swarm.cli.advice import advice
+from swarm.cli.advice import Stand, advice
 from swarm.cli.board import Board, style, symbol, the_board, with_problems
 from swarm.cli.columns import clip, clip_start, width
 from swarm.cli.presence import Present, agent_object, look
@@ -54,9 +55,15 @@ def _screen(
         *_progress(board, io),
         *_questions(asked, io),
     ]
-    unfinished = any(not shown.task.finished for shown in board.tasks)
-    helps = advice(agents, team=team.name, named=named, leader=leader, unfinished=unfinished)
-    below = [clip(line, io.columns or sys.maxsize) for line in helps]
+    stand = Stand(
+        team=team.name,
+        named=named,
+        led=leader == "alive",
+        has_run=leader == "gone" or os.path.exists(team.layout.team_file),
+        unfinished=any(not shown.task.finished for shown in board.tasks),
+        failed=tuple(shown.task.id for shown in board.tasks if shown.task.status == "failed"),
+    )
+    below = [clip(line, io.columns or sys.maxsize) for line in advice(stand, agents)]
     taken = len(above) + len(below) + bool(agents) + bool(below) + 1
     subjects = {shown.task.id: shown.task.subject for shown in board.tasks}
     rows = [*crew.rows(agents, subjects, team.clock.now(), io, io.lines and io.lines - taken)]

@@ -9,6 +9,7 @@ from swarm.cli.render import printable
 from swarm.cli.session import Io, actor, only_for_people, team_to_change
 from swarm.cli.task import print_changed
 from swarm.core.changes import check_commands
+from swarm.core.nearest import some_of
 from swarm.core.task import NewTask, Requires
 from swarm.errors import ConfigError
 
@@ -87,7 +88,7 @@ def _requires(roster: Roster, owner: str | None) -> Requires | None:
         return Requires(role=owner)
     valid = [*roster.names(), *roster.roles()]
     raise ConfigError(
-        f"nobody in team {roster.name} is called {owner!r}; it has {', '.join(valid)}",
+        f"nobody in team {roster.name} is called {owner!r}; it has {some_of(valid, owner)}",
         code="unknown_reference",
         details={"value": owner, "valid": valid},
     )

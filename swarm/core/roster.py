@@ -20,6 +20,7 @@ from swarm.core.fields import (
     wrong,
 )
 from swarm.core.identity import other_spelling
+from swarm.core.nearest import some_of
 from swarm.errors import ConfigError, NotFoundError
 from swarm.values import Value
 
@@ -77,7 +78,7 @@ class Roster(Value):
         """Return the member of this name, else `no_such_agent` with the names that exist."""
         found = self.find(name)
         if found is None:
-            known = ", ".join(self.names())
+            known = some_of(self.names(), name)
             raise NotFoundError(
                 f"no agent {name} in team {self.name}; it has {known}",
                 code="no_such_agent",

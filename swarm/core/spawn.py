@@ -24,6 +24,7 @@ class TeammateSpec(Value):
     workspace: str
     model: str
     backend: str
+    fallback_model: str | None = None
     permission_mode: str = "default"
     role: str | None = None
     leader_run_id: str | None = None
@@ -43,6 +44,7 @@ def parse_spec(obj: Mapping[str, Any]) -> TeammateSpec:
         run_id=text(obj, "run_id"),
         workspace=text(obj, "workspace"),
         model=text(obj, "model"),
+        fallback_model=optional_text(obj, "fallback_model"),
         backend=text(obj, "backend"),
         permission_mode=text(obj, "permission_mode"),
         role=optional_text(obj, "role"),

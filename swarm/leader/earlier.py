@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER, USER, make_run_id, parse_run_id
@@ -40,6 +40,14 @@ class Earlier(Value):
             return spec
         lives = any(one.name == record.name for one in self.living)
         return spec.replace(run_id=record.run_id if lives else next_life(record))
+
+    def in_order(self, specs: Sequence[TeammateSpec]) -> list[TeammateSpec]:
+        """Put those first that were at work: before the idle look they have their task."""
+        return sorted(specs, key=lambda spec: not self._was_at_work(spec.name))
+
+    def _was_at_work(self, name: str) -> bool:
+        record = self.records.get(name)
+        return record is not None and record.task is not None
 
 
 def backend_before(team: Team) -> str | None:

@@ -9,13 +9,14 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from swarm.core.agent import AgentRecord
+from swarm.core.identity import LEADER
 from swarm.errors import StateError
 from swarm.leader.orders import drop_orders, order_stop, waiting_orders
 from swarm.storage import processes
 from swarm.storage.dead import DeadLife, free_claims_of, free_dead_claims
 from swarm.storage.team import Team
-from swarm.workspace.leftovers import end_leftovers, end_marked
-from swarm.workspace.processes import Leader, kill_tree
+from swarm.workspace.leftovers import end_leftovers, end_life, end_marked
+from swarm.workspace.processes import Leader
 
 STOPPED = "stopped"
 KILLED = "killed"
@@ -37,7 +38,7 @@ def end_agents(
     alive: dict[str, AgentRecord] = {}
     for name in names:
         record = team.agents.load(name)
-        if record is None or is_over(record):
+        if record is None or is_over(record) or _went_with_its_leader(team, record):
             _settle(team, record, by)
             outcomes[name] = ALREADY_ENDED
         else:
@@ -47,7 +48,8 @@ def end_agents(
             order_stop(team, name, f"{by} asks for it")
         _wait(team, alive.values(), timeout)
     for name, record in alive.items():
-        outcomes[name] = _end(team, record, by)
+        how = f"{by} asked for it" if force else "it did not stop by itself"
+        outcomes[name] = _end(team, record, by, f"{record.name} was killed: {how}")
         drop_orders(team, name)
     return {name: outcomes[name] for name in names}
 
@@ -58,6 +60,14 @@ def is_over(record: AgentRecord) -> bool:
     if record.backend == _IN_PROCESS or state == "unknown":
         return record.state == "stopped" or state == "dead"
     return state == "dead"
+
+
+def _went_with_its_leader(team: Team, record: AgentRecord) -> bool:
+    """Tell whether it was to come up in the process of a leader that is gone, or that leads no more."""
+    if record.backend != _IN_PROCESS or record.pid is not None:
+        return False
+    leader = team.agents.load(LEADER)
+    return leader is None or leader.run_id != record.leader or is_over(leader)
 
 
 def _wait(team: Team, records: Iterable[AgentRecord], timeout: float) -> None:
@@ -74,7 +84,7 @@ def _now(team: Team, record: AgentRecord) -> AgentRecord:
     return found if found is not None and found.run_id == record.run_id else record
 
 
-def _end(team: Team, before: AgentRecord, by: str) -> str:
+def _end(team: Team, before: AgentRecord, by: str, why: str) -> str:
     record = _now(team, before)
     if record.backend == _IN_PROCESS and not is_over(record):
         record = _end_in_process(team, record, by)
@@ -84,7 +94,7 @@ def _end(team: Team, before: AgentRecord, by: str) -> str:
     if asked:
         end_marked(record.run_id, wait=team.settings.bash_kill_wait_seconds)
         return STOPPED
-    _settle(team, record, by, f"{record.name} was killed: it did not stop by itself")
+    _settle(team, record, by, why)
     return KILLED
 
 
@@ -113,7 +123,7 @@ def _kill(team: Team, record: AgentRecord) -> None:
     # First the record: a leader does not start anew whom it finds stopped.
     team.agents.end_life(record.run_id, KILLED)
     leader = Leader(record.pid, record.start_ticks or 0) if record.pid is not None else None
-    left = kill_tree(leader, f"SWARM_RUN_ID={record.run_id}", wait)
+    left = end_life(leader, record.run_id, wait=wait)
     if left:
         raise _cannot(record, f"the system does not let go of process {left[0]}")
     team.events.emit("agent_stopped", record.name, run_id=record.run_id, reason=KILLED)

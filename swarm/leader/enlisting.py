@@ -49,6 +49,7 @@ def make_spec(
         leader_run_id=_living_leader(team),
         workspace=roster.workspace,
         model=model or environ.get("ANTHROPIC_MODEL") or DEFAULT_MODEL,
+        fallback_model=file.team.fallback_model if file else None,
         permission_mode=mode or "default",
         color=_color(member, len(roster.members) - 1),
         backend=wish.backend,

@@ -12,6 +12,7 @@ from swarm.core.price import parse_prices
 from swarm.errors import ConfigError, StateError
 from swarm.leader.occupied import refuse_busy_workspace, refuse_occupied
 from swarm.leader.options import RunOptions
+from swarm.leader.signals import held_back
 from swarm.pricing import no_price, price_of
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
@@ -32,7 +33,26 @@ def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> 
     repository = GitWorkspace(workspace)
     if repository.is_repository() and not options.allow_dirty:
         _check_clean(repository, workspace, loaded)
-    team = create_team(
+    made: list[Team] = []
+    try:
+        with held_back():
+            made.append(_create(loaded, options, settings, name, workspace))
+        if repository.is_repository():
+            repository.keep_ref(name)
+        made[0].costs.set_terms(terms_of(loaded.team))
+        _create_tasks(made[0], loaded)
+    except BaseException:
+        for team in made:
+            team.close()
+            delete_team(options.root, name, force=True, settings=settings, clock=SystemClock())
+        raise
+    return made[0]
+
+
+def _create(
+    loaded: LoadedTeamFile, options: RunOptions, settings: Settings, name: str, workspace: str
+) -> Team:
+    return create_team(
         options.root,
         name,
         description=loaded.team.description,
@@ -42,16 +62,6 @@ def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> 
         clock=SystemClock(),
         team_file=encode(dump_for_team(loaded)),
     )
-    try:
-        if repository.is_repository():
-            repository.keep_ref(name)
-        team.costs.set_terms(terms_of(loaded.team))
-        _create_tasks(team, loaded)
-    except BaseException:
-        team.close()
-        delete_team(options.root, name, force=True, settings=settings, clock=SystemClock())
-        raise
-    return team
 
 
 def prepare_again(team: Team, loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from threading import Event
 from typing import Protocol
 
 from swarm.backends.leftovers import close_leftovers
@@ -17,7 +18,7 @@ from swarm.core.identity import LEADER, color_for, make_run_id
 from swarm.core.spawn import TeammateSpec
 from swarm.core.table import TaskTable
 from swarm.core.times import format_time
-from swarm.errors import BackendError
+from swarm.errors import BackendError, SwarmError
 from swarm.leader.earlier import Earlier
 from swarm.leader.evidence import denied_requests, used_tokens
 from swarm.leader.options import RunOptions
@@ -52,6 +53,8 @@ class Run:
         settings: Settings,
         backend: Backend,
         earlier: Earlier | None = None,
+        *,
+        hurry: Event | None = None,
     ) -> None:
         self.team = team
         self.run = earlier.run if earlier else new_run()
@@ -63,10 +66,13 @@ class Run:
         self._leader_run_id = earlier.leader_run_id if earlier else make_run_id(self.run, LEADER, 1)
         specs = [self._spec(position, member) for position, member in enumerate(members(loaded.team))]
         if earlier:
-            specs = [earlier.spec_of(spec) for spec in specs]
+            specs = earlier.in_order([earlier.spec_of(spec) for spec in specs])
         self._teammates = Teammates(team, backend, specs)
         self._started = time.monotonic()
         self._interrupts = 0
+        self._is_over = False
+        self._hurry = hurry or Event()
+        self.left_open: str | None = None
         self._timed_out = False
         self._budget_spent = False
         self._next_sweep = 0.0
@@ -74,8 +80,13 @@ class Run:
         self._next_heartbeat = 0.0
 
     def interrupt(self) -> None:
-        """Ask once for an orderly end; the second time everything is cancelled at once."""
+        """Ask once for an orderly end; the second time everything is cancelled at once.
+
+        Whoever asks when all is done but tidying up cuts that short, and the outcome stays.
+        """
         self._interrupts += 1
+        if self._interrupts > 1 or self._is_over:
+            self._hurry.set()
         self._teammates.ask_to_stop()
 
     async def to_the_end(self, watcher: Watcher) -> RunResult:
@@ -90,10 +101,13 @@ class Run:
         except BaseException:
             await self._stop_all()
             self._register_leader("stopped", reason="failed")
+            await self._tidy_up()
             raise
         await self._stop_all()
         watcher.look()
-        return self._finish()
+        result = self._finish()
+        await self._tidy_up()
+        return result
 
     async def _start(self) -> None:
         """Start all teammates; who was asked to stop before it was ready may not come up."""
@@ -116,6 +130,7 @@ class Run:
             leader_run_id=self._leader_run_id,
             workspace=os.path.realpath(self._loaded.workspace),
             model=member.model,
+            fallback_model=self._loaded.team.fallback_model,
             permission_mode=self._options.permission_mode or member.permission_mode,
             color=color_for(position),
             backend=self._backend.name,
@@ -141,7 +156,7 @@ class Run:
             self._read_mail()
             await self._teammates.look_after()
             watcher.look()
-            if self._is_over():
+            if self._has_nothing_left():
                 return
             limit = self._options.timeout_seconds
             if limit is not None and time.monotonic() - self._started > limit:
@@ -149,7 +164,7 @@ class Run:
                 return
             await asyncio.sleep(_TICK_SECONDS)
 
-    def _is_over(self) -> bool:
+    def _has_nothing_left(self) -> bool:
         """Tell whether nothing will happen any more; who has no money for its next call does nothing."""
         table, costs = self.team.tasks(LEADER).table(), self.team.costs.table()
         if all_finished(table) or not self._goes_on(table, frozenset()):
@@ -180,8 +195,22 @@ class Run:
 
     async def _stop_all(self) -> None:
         await self._teammates.stop(lambda: self._interrupts > 1)
-        await asyncio.to_thread(close_leftovers, self.team, self._options.environ)
         self._read_mail()
+
+    async def _tidy_up(self) -> None:
+        """Close what shows nothing any more. Nothing fails by it, and a terminal is not waited for long."""
+        self._is_over = True
+        tidying = asyncio.ensure_future(self._close_panes())
+        await asyncio.wait([tidying], timeout=self._settings.stop_timeout_seconds)
+        self._hurry.set()
+        self.left_open = await tidying
+
+    async def _close_panes(self) -> str | None:
+        try:
+            await self._backend.cleanup()
+        except SwarmError as error:
+            return error.message
+        return await asyncio.to_thread(close_leftovers, self.team, self._options.environ, hurry=self._hurry)
 
     def _finish(self) -> RunResult:
         store = self.team.tasks(LEADER)

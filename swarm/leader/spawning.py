@@ -45,7 +45,7 @@ def _turn_file(team: Team, name: str) -> str:
 async def start_teammates(team: Team, backend: Backend, specs: Sequence[TeammateSpec]) -> None:
     """Start these side by side and wait until each has reported ready.
 
-    When one of them does not come up nothing of it is left but its log and its record, and the error says
+    When some do not come up nothing of these is left but their logs and records, and the error says of each
     why. Those that have come up by then stay.
     """
     begun: list[TeammateSpec] = []
@@ -54,8 +54,7 @@ async def start_teammates(team: Team, backend: Backend, specs: Sequence[Teammate
         for spec in specs:
             await begin(team, backend, spec)
             begun.append(spec)
-        for spec in specs:
-            await _confirmed(team, backend, spec)
+        await _all_confirmed(team, backend, specs)
     except BaseException:
         for spec in begun:
             if is_starting(team, spec) or has_failed(team, spec):
@@ -69,13 +68,13 @@ async def begin(team: Team, backend: Backend, spec: TeammateSpec) -> None:
     One that is on the roster had a life before: it is restarted, without the orders that were for that life.
     Of several that start it at the same time one succeeds, the others are refused (agent_alive).
     """
+    restarted = team.roster.load().find(spec.name) is not None
     if not team.agents.begin_life(starting_record(spec, team.clock.now())):
         raise BackendError(
             f"{spec.name} was not started: somebody else has just started it",
             code="agent_alive",
             details={"agent": spec.name},
         )
-    restarted = team.roster.load().find(spec.name) is not None
     try:
         _enter(team, spec, restarted=restarted)
         kind = "agent_restarted" if restarted else "agent_spawned"
@@ -140,11 +139,27 @@ def _write_off(team: Team, spec: TeammateSpec, *, restarted: bool) -> None:
             team.roster.remove_member(spec.name)
 
 
-async def _confirmed(team: Team, backend: Backend, spec: TeammateSpec) -> None:
-    deadline = time.monotonic() + team.settings.ready_timeout_seconds
+async def _all_confirmed(team: Team, backend: Backend, specs: Sequence[TeammateSpec]) -> None:
+    """Wait for each, for as long as a start may take; after a failure only for what is left of that time."""
+    failures: list[BackendError] = []
+    deadline = 0.0
+    for spec in specs:
+        if not failures:
+            deadline = time.monotonic() + team.settings.ready_timeout_seconds
+        try:
+            await _confirmed(team, backend, spec, deadline)
+        except BackendError as error:
+            failures.append(error)
+    if failures:
+        first = failures[0]
+        raise BackendError("; ".join(map(str, failures)), code=first.code, details=first.details)
+
+
+async def _confirmed(team: Team, backend: Backend, spec: TeammateSpec, deadline: float) -> None:
     while is_starting(team, spec):
         if not backend.is_alive(spec.name):
-            raise _not_started(spec, backend.failure(spec.name) or "it ended before it was ready")
+            why = await asyncio.to_thread(backend.failure, spec.name)
+            raise _not_started(spec, why or "it ended before it was ready")
         if time.monotonic() > deadline:
             raise _not_started(spec, "it did not report ready in time")
         await asyncio.sleep(_LOOK_SECONDS)

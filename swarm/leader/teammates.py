@@ -139,7 +139,7 @@ class Teammates:
             return False
         if record.state == "stopped" and not self._team.tasks(LEADER).table().in_progress_of(spec.name):
             return False
-        failure = why or self._backend.failure(spec.name)
+        failure = why or await asyncio.to_thread(self._backend.failure, spec.name)  # a terminal may be slow
         reason = f"{spec.name} ended unexpectedly" + (f": {failure}" if failure else "")
         dead = DeadLife(record=record, reason=reason)
         await asyncio.to_thread(free_claims_of, self._team, dead, self._end_tools, LEADER)
@@ -215,11 +215,11 @@ class Teammates:
                 freed = await self._free(self._specs[name], self._team.agents.load(name), why)
                 if why and not freed:
                     self._team.events.emit("agent_died", name, run_id=self._specs[name].run_id, reason=why)
-        await self._backend.cleanup()
 
     async def _stop_others(self) -> None:
         """End those that somebody else has started: without its leader a team does not go on."""
-        for name in [member.name for member in self.alive() if not self._backend.is_alive(member.name)]:
+        others = [member.name for member in self.alive() if not self._backend.is_alive(member.name)]
+        for name in [*others, *self._dead_others()]:
             try:
                 await asyncio.to_thread(
                     end_agents, self._team, [name], by=LEADER, timeout=self._kill_wait, force=False
@@ -227,6 +227,14 @@ class Teammates:
             except SwarmError as error:  # on another host, for instance: it finds its leader gone
                 facts = {"swarm_agent": name, "swarm_error": str(error)}
                 logger.warning("teammate not ended", extra=facts)
+
+    def _dead_others(self) -> list[str]:
+        """Return those of somebody else that died without a word, which nobody has written down yet."""
+        with suppress(StateError):
+            records = self._team.agents.list_agents()
+            others = [one for one in records if one.name not in (LEADER, *self._watched)]
+            return [one.name for one in others if one.state != "stopped" and liveness(one) == "dead"]
+        return []
 
     def _end_leftovers(self) -> None:
         for run_id in self._lives:

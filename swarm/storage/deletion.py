@@ -67,9 +67,12 @@ def refuse_living(team: Team) -> None:
     """Refuse to take the files of an agent that is alive."""
     for record in team.agents.list_agents():
         if record.state != "stopped" and processes.liveness(record) == "alive":
+            leads = record.name == LEADER
+            way = "end its run first, by Ctrl-C where it runs"
+            way = way if leads else f"stop it first: swarm stop {record.name} -t {team.name}"
             raise StateError(
-                f"{record.name} of team {team.name} is still running (pid {record.pid}); stop it first",
-                code="leader_alive" if record.name == LEADER else "agent_alive",
+                f"{record.name} of team {team.name} is still running (pid {record.pid}); {way}",
+                code="leader_alive" if leads else "agent_alive",
                 details={"agent": record.name, "pid": record.pid},
             )
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from swarm.core.identity import other_spelling
+from swarm.core.nearest import some_of
 from swarm.core.roster import Roster
 from swarm.errors import ConfigError, LostStateError, NotFoundError, StateError, SwarmError
 from swarm.storage import syscalls
@@ -72,7 +73,7 @@ def no_such_team(root: str, name: str) -> SwarmError:
     team = Layout(root=root).team(name)
     if is_plain(name) and is_ours_by_its_folders(team):
         return _without_roster(team)
-    valid, known = _ours(root)
+    valid, known = _ours(root, name)
     details = {"value": name, "valid": valid}
     spelling = other_spelling(name, valid)
     if spelling is not None:
@@ -91,11 +92,11 @@ def default_team(root: str, environ: Mapping[str, str]) -> str:
     raise ConfigError(f"which team? give -t TEAM; {known}", code="team_needed", details={"valid": valid})
 
 
-def _ours(root: str) -> tuple[list[str], str]:
-    """Return the names of our teams, and a clause that tells them."""
+def _ours(root: str, near: str = "") -> tuple[list[str], str]:
+    """Return the names of our teams, and a clause that tells some, first those that are like `near`."""
     listed = list_teams(root)
     valid = [listing.name for listing in listed if listing.native]
     if valid:
-        return valid, f"there are {', '.join(valid)}"
+        return valid, f"there are {some_of(valid, near)}"
     broken = next((listing.problem for listing in listed if listing.problem), None)
     return valid, broken or "there is none yet (swarm team create NAME)"

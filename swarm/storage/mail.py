@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from swarm.core.agent import derive_state
 from swarm.core.message import Message
+from swarm.core.nearest import some_of
 from swarm.core.roster import Roster
 from swarm.core.times import format_time, parse_time
 from swarm.errors import ConfigError, CorruptStateError, NotFoundError, SwarmError
@@ -73,7 +74,7 @@ def _recipients(roster: Roster, sender: str, to: str, msg_id: str | None) -> tup
         raise ConfigError(f"{sender} cannot send mail to itself", code="bad_value", details={"value": to})
     if to not in others:
         raise NotFoundError(
-            f"no agent {to!r} in team {roster.name}; send to one of {', '.join(others)}, or to *",
+            f"no agent {to!r} in team {roster.name}; send to one of {some_of(others, to)}, or to *",
             code="no_such_agent",
             details={"value": to, "valid": list(others)},
         )

@@ -34,6 +34,8 @@ def find_unpriced(team: TeamFile) -> Iterator[Problem]:
     given += [
         (("teammates", at, "model"), mate.model) for at, mate in enumerate(team.teammates) if mate.model
     ]
+    if team.fallback_model is not None:
+        given.append((("fallback_model",), team.fallback_model))
     for path, model in given:
         if price_of(model, further) is None:
             yield Problem(message=how_to_price(model), path=path, code="no_price", details={"value": model})

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from swarm.core.identity import check_name
 from swarm.errors import ConfigError
+from swarm.settings import SCRIPTED_MODEL
 from swarm.teamfile.budget import find_unpriced
 from swarm.teamfile.built import find_unbuilt
 from swarm.teamfile.members import member_names
@@ -37,6 +38,9 @@ def check_team(team: TeamFile, workspace: str, rules: Rules) -> Iterator[Problem
     yield from _check_workspace(team, workspace)
     yield from _check_permissions(team, rules)
     yield from _check_teammates(team, rules)
+    if team.fallback_model == SCRIPTED_MODEL:
+        message = "a script cannot stand in for a model; name another model, or leave it out"
+        yield Problem(message=message, path=("fallback_model",))
     yield from find_unbuilt(team)
     yield from find_unpriced(team)
     yield from check_tasks(team, rules.known_tools)

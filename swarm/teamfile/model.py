@@ -161,6 +161,7 @@ class TeamFile(_Part):
     workspace: str = Field(".", description="Folder that the team works in, relative to this file.")
     isolation: Literal["shared", "worktree"] = Field("shared", description="shared: all work in one folder.")
     model: str = Field(DEFAULT_MODEL, description="Default model; `scripted` plays the tasks' scripts.")
+    fallback_model: str | None = Field(None, description="Model that is asked when another stays overloaded.")
     permissions: Permissions = Field(default_factory=Permissions, description="What needs no question.")
     budget: Budget | None = Field(None, description="Limit of what the run may cost.")
     prices: dict[str, ModelPrice] = Field({}, description="Prices of models that swarm does not know.")

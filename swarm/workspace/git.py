@@ -143,13 +143,24 @@ class GitWorkspace:
                 return None
         return self._afterwards("rev-parse", "--short", "HEAD").out.decode().strip()
 
+    def find_made(self, team: str, trailers: Mapping[str, str]) -> str | None:
+        """Return the short id of the last commit since `keep_ref` with these trailers, if there is one."""
+        lines = _trailer_lines(trailers)
+        wanted = (*(f"--grep={line}" for line in lines), "--all-match", "--fixed-strings")
+        shown = self._try(
+            *("log", "-1", "--no-color", "--no-show-signature", *wanted, "--format=%h%n%B"),
+            *("--end-of-options", f"refs/swarm/{team}/start..HEAD"),
+        )
+        found, _, message = shown.out.decode(errors="replace").partition("\n")
+        return found if shown.code == 0 and lines <= set(message.splitlines()) else None
+
     def _landed(self, before: str | None, trailers: Mapping[str, str]) -> bool:
         """Tell whether the current commit is the one that we asked for, on top of `before`."""
         shown = self._afterwards("log", "-1", "--no-color", "--no-show-signature", "--format=%P%n%B")
         parent, _, message = shown.out.decode(errors="replace").partition("\n")
         if shown.code != 0 or parent != (before or ""):
             return False
-        return {f"{key}: {_one_line(value)}" for key, value in trailers.items()} <= set(message.splitlines())
+        return _trailer_lines(trailers) <= set(message.splitlines())
 
     def _commit_only(self, wanted: Sequence[str], message: str, author_name: str, team: str) -> bool:
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="replace", suffix=".txt") as file:
@@ -226,6 +237,10 @@ def _message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
     ending = "\n".join(f"{key}: {_one_line(value)}" for key, value in trailers.items())
     parts = [title or "Work of a task", body.replace("\0", "").strip(), ending]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _trailer_lines(trailers: Mapping[str, str]) -> set[str]:
+    return {f"{key}: {_one_line(value)}" for key, value in trailers.items()}
 
 
 def _one_line(text: str) -> str:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from swarm.core.agent import AgentRecord
-from swarm.workspace.processes import Leader, kill_marked, kill_tree
+from swarm.workspace.processes import Leader, ask_marked, kill_one, kill_tree
+
+COMMIT_MARK = "SWARM_COMMIT"
+"""Variable that marks git and its hooks while they commit for the life whose run id it holds."""
+
+_GIT_SECONDS = 2.0
 
 
 def end_leftovers(life: AgentRecord, *, wait: float) -> tuple[int, ...]:
@@ -20,4 +25,16 @@ def end_leftovers(life: AgentRecord, *, wait: float) -> tuple[int, ...]:
 
 def end_marked(run_id: str, *, wait: float) -> tuple[int, ...]:
     """Kill all that carries this run id, but never this process; return what survived."""
-    return kill_marked(f"SWARM_RUN_ID={run_id}", wait)
+    return end_life(None, run_id, wait=wait)
+
+
+def end_life(process: Leader | None, run_id: str, *, wait: float) -> tuple[int, ...]:
+    """Kill the process of a life, if it has one of its own, and all that carries its run id.
+
+    First the process, which might act on the end of the others; and its commits are asked to end, as git then
+    gives the locks on the repository back, which would keep everybody else from committing.
+    """
+    if process is not None:
+        kill_one(process)
+    ask_marked(f"{COMMIT_MARK}={run_id}", min(wait, _GIT_SECONDS))
+    return kill_tree(process, f"SWARM_RUN_ID={run_id}", wait)

@@ -82,6 +82,27 @@ def ask_to_end(process: Leader) -> bool:
     return True
 
 
+def ask_marked(mark: str, wait: float) -> None:
+    """Send TERM to all that carries the `mark` ("NAME=value"); wait until those that lead a session are gone.
+
+    That is what was started as a command; what it has started may be deaf, and is not waited for.
+    """
+    deadline = time.monotonic() + wait
+    asked = members(None, mark)
+    for seen in asked:
+        ask_to_end(Leader(seen.pid, seen.start_ticks))
+    commands = [seen for seen in asked if seen.pid == seen.session]
+    while any(is_running(seen.pid, seen.start_ticks) for seen in commands) and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+
+
+def kill_one(process: Leader) -> None:
+    """Kill this very process, and nothing that it has started."""
+    if is_running(*process):
+        with contextlib.suppress(OSError):
+            os.kill(process.pid, signal.SIGKILL)
+
+
 def kill_tree(leader: Leader | None, mark: str | None, wait: float) -> tuple[int, ...]:
     """Kill that tree and return the pids that are still there after `wait` seconds; usually none.
 
@@ -98,11 +119,6 @@ def kill_tree(leader: Leader | None, mark: str | None, wait: float) -> tuple[int
         if time.monotonic() >= deadline:
             return tuple(sorted(number for number, _ in known))
         time.sleep(_POLL_SECONDS)
-
-
-def kill_marked(mark: str, wait: float) -> tuple[int, ...]:
-    """Kill everything that carries the `mark` ("NAME=value"), but never this process; see `kill_tree`."""
-    return kill_tree(None, mark, wait)
 
 
 def _is_recycled(leader: Leader, table: Mapping[int, Seen]) -> bool:

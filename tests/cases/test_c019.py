@@ -1,95 +1,56 @@
-"""A turn that ended with an error of the service was booked as a finished task."""
+"""A turn that ended in an error left the pane idle, and was booked as a finished task."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.steps import status_of
-from tests.support.command import Shell, processes_of_run
-from tests.support.live_runs import (
-    BACKENDS,
-    access,
-    begin,
-    live_team,
-    placed,
-    state_of,
-    work,
-    write_live_team,
-)
-from tests.support.live_team import LiveTeam
-from tests.support.messages_api import Exchange, MessagesApi, Reply, http_error, reply
+from swarm.core.message import parse_control
+from swarm.testing.wait import wait_until
+from tests.support.crew import BACKENDS, Crew, crew, quick_task
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(90)
 
-ERRORS: dict[str, tuple[Reply, str]] = {
-    "400": (http_error(400, "messages: something odd"), "something odd"),
-    "401": (http_error(401, "invalid x-api-key"), "ANTHROPIC_API_KEY"),
-    "403": (http_error(403, "no access to this"), "no access to this"),
-    "404": (http_error(404, "model: claude-sonnet-5-5"), "check the model's name"),
-    "usage limit": (http_error(429, "You have reached your usage limits"), "usage limit"),
-    "no credit": (http_error(400, "Your credit balance is too low"), "usage limit"),
-    "empty end of a turn": (reply(stop_reason="end_turn"), "neither text nor a tool call"),
+TASKS: list[dict[str, Any]] = [
+    quick_task("result", {"calls": [{"Bash": {"command": "echo no such host >&2; exit 3"}}]}),
+    quick_task("early", {"say": "That is all."}, {"calls": [{"Bash": {"command": "true"}}]}),
+    {"key": "cut", "subject": "Task cut", "script": [{"calls": [{"Bash": {"command": "true"}}]}]},
+    quick_task("next", blocked_by=["result", "early", "cut"]),
+]
+REASONS = {
+    "result": "step 1 (Bash) failed: no such host",
+    "early": "the work ended, but 2 of the script's 3 steps were not played",
+    "cut": "the work is not done, but all 1 step of its script have been played",
 }
-TASKS = [work("a"), work("b", blocked_by=["a"]), work("c")]
+"""How the scripted model can end in an error; those of a real service are in `tests/integration/live`."""
 
 
-def by_task(answer: Reply) -> Any:
-    """Return a script by which the first task gets this answer always, and the others are done."""
-
-    def turn(exchange: Exchange) -> Reply:
-        return answer if exchange.task == "1" else reply("All done.")
-
-    return turn
-
-
-def reports(team: LiveTeam) -> list[dict[str, Any]]:
-    controls = [json.loads(mail.text) for mail in team.mail() if mail.text.startswith("{")]
-    return [one for one in controls if one["type"] == "swarm.task_report"]
-
-
-@pytest.mark.parametrize(("answer", "why"), ERRORS.values(), ids=ERRORS)
-async def test_the_task_is_not_completed_and_the_leader_knows_why(
-    isolated_home: Path, answer: Reply, why: str
-) -> None:
-    team = live_team(isolated_home, *TASKS)
-
-    with MessagesApi(by_task(answer)) as api:
-        begin(team, api)
-        await team.until(lambda: team.task("a").finished and team.task("c").finished, "a and c have ended")
-        await team.until(lambda: state_of(team) == "idle", "it is idle")
-        await team.stop()
-
-    ended = team.task("a")
-    assert (ended.status, ended.result) == ("failed", None)
-    assert why in str(ended.reason)
-    told = [one for one in reports(team) if one["taskId"] == ended.id]
-    assert [one["status"] for one in told] == ["released", "released", "failed"]
-    assert all(why in one["reason"] for one in told)
-    assert (team.task("b").status, team.task("b").owner) == ("pending", None)
-    assert api.of_task(team.ids["b"]) == []
-    assert team.task("c").status == "completed"
-    assert [one["taskId"] for one in reports(team) if one["status"] == "completed"] == [team.ids["c"]]
+def reports(team: Crew, key: str) -> list[dict[str, Any]]:
+    told = [parse_control(mail.text) for mail in team.mail() if mail.sender == "w1"]
+    found = [one for one in told if one is not None and one["type"] == "swarm.task_report"]
+    return [one for one in found if one["taskId"] == team.ids[key]]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("error", ["401", "empty end of a turn"])
-def test_the_run_ends_by_itself_and_names_the_task(
-    isolated_home: Path, tmp_path: Path, backend: str, error: str
-) -> None:
-    shell = Shell(isolated_home, tmp_path)
-    answer, why = ERRORS[error]
-    file = write_live_team(shell, TASKS)
+def test_a_turn_that_ends_in_an_error_completes_nothing(isolated_home: Path, backend: str) -> None:
+    """It is failed after its attempts, and the lead is told that once; what waits for it waits."""
+    with crew(backend, isolated_home, "w1", tasks=TASKS) as team:
+        team.bring_up()
+        team.until_task(*REASONS)
+        wait_until(
+            lambda: all(len(reports(team, key)) == 3 for key in REASONS), timeout=15, what="the lead is told"
+        )
+        team.until_state("idle")
 
-    with placed(backend) as place, MessagesApi(by_task(answer)) as api:
-        ended = shell.swarm("run", file, **place, **access(api))
-
-    assert ended.code == 6, ended.err
-    (line,) = [line for line in ended.out.splitlines() if why in line]
-    assert line.startswith("task 1: ")
-    assert [status_of(shell, task)["status"] for task in "123"] == ["failed", "pending", "completed"]
-    record = json.loads((shell.root / "teams/t1/agents/w1.json").read_text())
-    assert processes_of_run(record["run_id"].partition(".")[0]) == []
+        for key, reason in REASONS.items():
+            task = team.task(key)
+            assert (task.status, task.result) == ("failed", None)
+            assert reason in str(task.reason)
+            told = reports(team, key)
+            assert [report["status"] for report in told] == ["released", "released", "failed"]
+            assert all(reason in report["reason"] for report in told)
+        assert (team.task("next").status, team.task("next").claim) == ("pending", None)
+        assert team.verb("task", "list", "--blocked", "--json").json()["tasks"][0]["id"] == team.ids["next"]
+        assert team.events("task_completed") == []

@@ -13,8 +13,10 @@ import yaml
 
 from swarm.errors import ModelError
 from tests.support.command import Ended, Shell, processes_of_run
+from tests.support.crew import BACKENDS, OWN_PROCESS, crew, quick_task
 from tests.support.live_team import LiveTeam
 from tests.support.models import FakeModel, OneModel
+from tests.support.private_tmux import private_tmux
 from worker.model.port import ModelEvent, ModelRequest
 from worker.presence import Presence
 from worker.teammate import Teammate
@@ -22,7 +24,7 @@ from worker.tools.contract import ToolOutput
 from worker.tools.glob import Glob
 from worker.workbench import Workbench
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(90)
 
 TASKS: list[dict[str, Any]] = [
     {"key": "a", "subject": "First", "script": [{"say": "Done."}], "owner": "w1"},
@@ -102,7 +104,28 @@ async def test_who_waits_is_told_which_task_failed(isolated_home: Path, broken: 
     assert team.task("b").attempts == 3
 
 
-def test_a_run_whose_worker_dies_each_time_ends_by_itself(isolated_home: Path) -> None:
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_in_every_backend_the_wait_names_the_task_whose_worker_cannot_do_it(
+    isolated_home: Path, backend: str
+) -> None:
+    """Here the script of the second task never gets on; the error half of a real service is not in it."""
+    fails = {"calls": [{"Bash": {"command": "echo no way in >&2; exit 3"}}]}
+    tasks = [quick_task("a", owner="w1"), quick_task("b", fails, owner="w2"), quick_task("c", owner="w1")]
+    with crew(backend, isolated_home, "w1", "w2", tasks=tasks) as team:
+        ids = [team.ids[key] for key in ("a", "b", "c")]
+        waiting = team.shell.start("task", "wait", *ids, "--timeout", "60", **team.variables)
+        team.bring_up()
+        out, err = waiting.communicate(timeout=60)
+
+        assert waiting.returncode == 6, err
+        (failed,) = (line for line in out.splitlines() if "failed" in line)
+        assert failed.startswith(f"{ids[1]} ")
+        assert "no way in" in failed
+        assert [team.task(key).status for key in ("a", "b", "c")] == ["completed", "failed", "completed"]
+
+
+@pytest.mark.parametrize("backend", OWN_PROCESS)
+def test_a_run_whose_worker_dies_each_time_ends_by_itself(isolated_home: Path, backend: str) -> None:
     """Each life of w2 is killed by its own command; w1 does its work, and the run says what is left."""
     deadly = [{"calls": [{"Bash": {"command": "kill -9 $PPID; sleep 600"}}]}, {"say": "Done."}]
     tasks = [task | ({"script": deadly} if task["key"] == "b" else {}) for task in TASKS]
@@ -116,8 +139,10 @@ def test_a_run_whose_worker_dies_each_time_ends_by_itself(isolated_home: Path) -
     }
     (isolated_home / "team.yaml").write_text(yaml.safe_dump(team), encoding="utf-8")
     shell = Shell(isolated_home, isolated_home)
-
-    ended = shell.swarm("run", "team.yaml", "--backend", "process", "--json", SWARM_TIME_SCALE="0.2")
+    with private_tmux() as tmux:
+        words = ("run", "team.yaml", "--backend", backend, "--json")
+        ended = shell.swarm(*words, SWARM_TIME_SCALE="0.2", TMUX_TMPDIR=tmux.folder)
+        assert tmux.sockets() == []
 
     assert ended.code == 6, ended.err
     first, second, third = ended.json()["tasks"]

@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 
 import pytest
 
-from swarm.testing.wait import wait_until
-from tests.support.command import Shell
-from tests.support.live_team import LiveTeam
+from tests.support.crew import BACKENDS, crew, long_task, quick_task
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(90)
 
 LIMIT_SECONDS = 10.0
+MEETS = "touch {mine}; while [ ! -e {other} ]; do sleep 0.05; done"
 
 
-def test_who_is_spawned_begins_by_itself(isolated_home: Path) -> None:
-    """Tasks and two teammates, and nothing else: no message, no leader, no second command."""
-    script = [{"calls": [{"Read": {"file_path": "notes.txt"}}]}, {"say": "Done."}]
-    tasks = [{"key": key, "subject": f"Task {key}", "script": script} for key in ("a", "b")]
-    tasks.append({"key": "c", "subject": "Task c", "script": script, "blocked_by": ["a", "b"]})
-    team = LiveTeam(isolated_home, teammates=[{"name": "w1"}, {"name": "w2"}], tasks=tasks)
-    team.write("notes.txt", "notes\n")
-    shell = Shell(isolated_home, team.workspace)
-    try:
-        for name in ("w1", "w2"):
-            assert shell.swarm("spawn", name, "--backend", "process").code == 0
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_who_is_there_begins_by_itself(isolated_home: Path, backend: str) -> None:
+    """Tasks and two teammates, and nothing else: no message and no second command.
+
+    The first two tasks end only when both are worked on at once.
+    """
+    tasks = [
+        long_task("a", MEETS.format(mine="a", other="b")),
+        long_task("b", MEETS.format(mine="b", other="a")),
+        quick_task("c", blocked_by=["a", "b"]),
+    ]
+    with crew(backend, isolated_home, "w1", "w2", tasks=tasks) as team:
+        team.bring_up()
         began = time.monotonic()
-        wait_until(lambda: all(one.finished for one in team.tasks()), timeout=20, what="all is done")
+        team.until_task("a", "b", "c")
 
         assert time.monotonic() - began < LIMIT_SECONDS
-        assert [one.status for one in team.tasks()] == ["completed"] * 3
-        pids = {record.pid for record in team.team.agents.list_agents()}
-        assert len(pids) == 2
-        assert os.getpid() not in pids
-    finally:
-        shell.swarm("stop", "--all", "--force")
+        done = [team.task(key) for key in ("a", "b", "c")]
+        assert [task.status for task in done] == ["completed"] * 3
+        assert {task.owner for task in done} == {"w1", "w2"}
+        assert all(team.sessions(name) for name in ("w1", "w2"))

@@ -6,40 +6,42 @@ from pathlib import Path
 
 import pytest
 
-from swarm.testing.wait import wait_until
-from tests.support.command import Shell
-from tests.support.live_team import LiveTeam
-from tests.support.own_process import OwnProcess
+from tests.support.crew import BACKENDS, IN_PROCESS, crew, quick_task
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(90)
+
+SHELL_RETURNS_1 = {"calls": [{"Bash": {"command": "exit 1"}}], "expect": "error"}
 
 
-@pytest.mark.parametrize("command", ["true", "exit 1"], ids=["shell returns 0", "shell returns 1"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_task_stays_completed_when_its_worker_is_killed_afterwards(
-    isolated_home: Path, command: str
+    isolated_home: Path, backend: str
 ) -> None:
-    """The journal says what became of the task; an exit code says nothing about it."""
-    expected = {"expect": "error"} if command != "true" else {}
-    script = [{"calls": [{"Bash": {"command": command}}], **expected}, {"say": "Done."}]
-    team = LiveTeam(
-        isolated_home,
-        permissions={"mode": "bypassPermissions"},
-        teammates=[{"name": "w1"}, {"name": "w2"}],
-        tasks=[
-            {"key": "a", "subject": "Do it", "script": script, "owner": "w1"},
-            {"key": "b", "subject": "Go on", "script": [{"say": "On."}], "owner": "w2", "blocked_by": ["a"]},
-        ],
-    )
-    with OwnProcess(team, "w1") as w1:
-        wait_until(lambda: team.task("a").finished, timeout=15, what="it is finished")
-        before = team.task("a")
-        w1.kill()
-        with OwnProcess(team, "w2"):
-            wait_until(lambda: team.task("b").finished, timeout=15, what="w2 has looked and worked")
+    """The journal says what became of the task; an exit code says nothing about it.
 
-    assert before.status == "completed"
-    assert team.task("a") == before
-    assert team.events("task_failed", "task_released") == []
-    shown = Shell(isolated_home, team.workspace).swarm("status", "--json").json()
-    assert shown["tasks"]["completed"] == 2
-    assert {agent["name"]: agent["state"] for agent in shown["agents"]}["w1"] == "dead"
+    Somebody else looks for what dead ones left and works on: who is left, or else the next leader's crew.
+    """
+    tasks = [quick_task("a", SHELL_RETURNS_1, owner="w1"), quick_task("b", owner="w2", blocked_by=["a"])]
+    with crew(backend, isolated_home, "w1", "w2", tasks=tasks) as team:
+        if backend == IN_PROCESS:
+            team.bring_up()
+            team.until_task("a", "b")
+        else:
+            team.bring_up("w1")
+            team.until_task("a")
+        before = team.task("a")
+        team.until_state("idle", "w1")
+        team.kill_now("w1")
+        assert team.states()["w1"] == "dead"
+        if backend == IN_PROCESS:
+            team.lead()
+        else:
+            team.bring_up("w2")
+            team.until_task("b")
+            assert team.states()["w1"] == "dead"
+
+        assert before.status == "completed"
+        assert team.task("a") == before
+        ids = {team.ids["a"], team.ids["b"]}
+        assert [one for one in team.events("task_failed", "task_released") if one.task in ids] == []
+        assert team.swarm("status", "--json").json()["tasks"]["completed"] == 2

@@ -62,6 +62,12 @@ def test_a_server_that_is_killed_in_mid_run_is_an_end_and_no_crash(tmp_path: Pat
         assert "Traceback" not in err
         assert json.loads(out)["tasks"][0]["status"] == "pending"
         assert tmux.sockets() == []
-        for verb in (("status",), ("task", "list"), ("send", "w1", "hello"), ("team", "delete", "t1")):
+        for verb in (
+            ("status",),
+            ("task", "list"),
+            ("send", "w1", "hello"),
+            ("stop", "--all"),
+            ("team", "delete", "t1"),
+        ):
             ended = shell.swarm(*verb, TMUX_TMPDIR=tmux.folder)
             assert ended.code == 0, ended.err

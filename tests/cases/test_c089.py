@@ -3,60 +3,99 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.support.command import Shell
+from swarm.testing.wait import wait_until
+from tests.support.crew import BACKENDS, TMUX, Crew, crew, quick_task
 
 ROUNDS = 2
 ROUNDS_LONG = 50
 NAMES = ("w1", "w2", "w3", "w4")
+INSIDE = pytest.param("tmux", True, marks=TMUX.marks, id="tmux-in a session")
+"""On a server that was there before, and lives on."""
+KINDS = [
+    *(pytest.param(one.values[0], False, marks=one.marks, id="tmux") if one is TMUX else (one, False)
+      for one in BACKENDS),
+    INSIDE,
+]  # fmt: skip
 
 
-def left(root: Path) -> tuple[int, set[str]]:
-    """Count the processes that know of this root, dead or alive, and name the files that come and go."""
-    mark = f"CLAUDE_CONFIG_DIR={root}".encode()
+def left(team: Crew) -> Counter[str]:
+    """Count all that could pile up: in this process and its children, on tmux servers, and in folders."""
+    servers = [
+        int(team.tmux.run("display-message", "-p", "#{pid}", socket=one)) for one in team.tmux.sockets()
+    ]
+    return +Counter(
+        processes=len(team.running()),
+        zombies=sum(zombies_of(pid) for pid in (os.getpid(), *servers)),
+        servers=len(servers),
+        panes=sum(len(team.tmux.panes(one)) for one in team.tmux.sockets()),
+        descriptors=sum(len(descriptors(pid)) for pid in (os.getpid(), *servers)),
+        terminals=sum("/ptmx" in name for pid in servers for name in descriptors(pid)),
+        passing=len(team.passing_files()),
+    )
+
+
+def descriptors(pid: int) -> list[str]:
+    folder = Path(f"/proc/{pid}/fd")
+    return [str(path.readlink()) for path in folder.iterdir() if path.is_symlink()]
+
+
+def zombies_of(parent: int) -> int:
     found = 0
-    for folder in Path("/proc").glob("[0-9]*"):
+    for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            found += mark in (folder / "environ").read_bytes().split(b"\0")
+            fields = path.read_text().rpartition(")")[2].split()
         except OSError:
             continue
-    zombies = sum(_is_zombie_of_ours(int(name)) for name in os.listdir("/proc") if name.isdigit())
-    passing = {str(path) for path in (root / "teams/demo/.spawn").glob("*")}
-    passing |= {str(path) for path in root.rglob("*.tmp")}
-    return found + zombies, passing
+        found += fields[0] == "Z" and int(fields[1]) == parent
+    return found
 
 
-def _is_zombie_of_ours(pid: int) -> bool:
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return False
-    return fields[0] == "Z" and int(fields[1]) == os.getpid()
+def go_round(team: Crew) -> None:
+    team.bring_up()
+    team.until_state("idle")
+    assert set(team.states().values()) == {"idle"}
+    if team.led:
+        team.end_run()
+    else:
+        assert team.swarm("stop", "--all").code == 0
 
 
-def run_rounds(home: Path, cwd: Path, rounds: int) -> None:
-    shell = Shell(home, cwd)
-    assert shell.swarm("team", "create", "demo", "--workspace", str(cwd)).code == 0
-    for _ in range(rounds):
-        for name in NAMES:
-            spawned = shell.swarm("spawn", name, "--backend", "process", "--model", "scripted")
-            assert spawned.code == 0, spawned.err
-        assert left(shell.root)[0] == len(NAMES)
-        assert shell.swarm("stop", "--all").code == 0
-        assert left(shell.root) == (0, set())
-    files = {path.name for path in (shell.root / "teams/demo/agents").iterdir()}
-    assert files == {f"{name}.json" for name in NAMES}
+def run_rounds(team: Crew, rounds: int) -> list[Counter[str]]:
+    """The first round makes the files that stay; after it nothing grows."""
+    go_round(team)
+    first, names = left(team), files(team)
+    counts = [first]
+    for _ in range(rounds - 1):
+        go_round(team)
+        wait_until(lambda: left(team) <= first, timeout=5, what=f"no more than {first}, as {left(team)} is")
+        counts.append(left(team))
+        assert files(team) - names == set()
+    return counts
 
 
+def files(team: Crew) -> set[str]:
+    """Name all files of the team, of the person, and of tmux, but for mail that nobody reads."""
+    places = team.home, Path(team.tmux.folder)
+    return {str(path) for place in places for path in place.rglob("*") if "overflow" not in path.name}
+
+
+@pytest.mark.parametrize(("backend", "inside"), KINDS)
 @pytest.mark.timeout(120)
-def test_nothing_is_left_of_a_round(isolated_home: Path, tmp_path: Path) -> None:
-    run_rounds(isolated_home, tmp_path, ROUNDS)
+def test_nothing_is_left_of_a_round(isolated_home: Path, backend: str, inside: bool) -> None:
+    with crew(backend, isolated_home, *NAMES, tasks=[quick_task("a")], inside=inside) as team:
+        run_rounds(team, ROUNDS)
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(1200)
-def test_nothing_is_left_of_fifty_rounds(isolated_home: Path, tmp_path: Path) -> None:
-    run_rounds(isolated_home, tmp_path, ROUNDS_LONG)
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("backend", "inside"), KINDS)
+def test_nothing_is_left_of_fifty_rounds(isolated_home: Path, backend: str, inside: bool) -> None:
+    with crew(backend, isolated_home, *NAMES, tasks=[quick_task("a")], inside=inside) as team:
+        counts = run_rounds(team, ROUNDS_LONG)
+    sys.stdout.write(f"{backend}: {len(counts)} rounds, first {dict(counts[0])}, last {dict(counts[-1])}\n")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
 from swarm.testing.wait import eventually
+from tests.support.crew import crew, quick_task
 from tests.support.private_tmux import needs_tmux, private_tmux
 from tests.support.tmux_bed import SLOW, tmux_bed
 
@@ -34,3 +36,17 @@ async def test_no_pane_or_session_of_ours_is_left(isolated_home, remain: str, in
             assert tmux.sockets() == ([tmux.socket] if inside else [])
             assert bed.backend.failure("w5") == "it was ended by SIGKILL"
             assert bed.backend.failure("w2") is None
+
+
+def test_the_pane_of_a_crashed_one_goes_when_a_person_deals_with_it(isolated_home: Path) -> None:
+    """Nobody leads it, so nobody else would."""
+    with crew("tmux", isolated_home, "w1", tasks=[quick_task("a")]) as team:
+        team.bring_up()
+        team.until_state("idle")
+        pane = team.record("w1").handle["pane"]
+        team.kill_now("w1")
+        (socket,) = team.tmux.sockets()
+        assert pane in team.tmux.panes(socket)
+
+        assert team.swarm("stop", "w1").out == "w1 already ended\n"
+        assert pane not in team.tmux.panes(socket)

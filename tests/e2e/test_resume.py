@@ -145,6 +145,21 @@ def test_after_a_boot_all_are_dead_and_the_run_goes_on(shell: Shell, file: str) 
         others.wait()
 
 
+def test_it_tells_what_happens_from_then_on(shell: Shell, file: str) -> None:
+    """Not once more what the run before it has told."""
+    kill(begin(shell, file, "process"))
+    for name in ("w1", "w2"):
+        os.kill(record(shell, name)["pid"], signal.SIGKILL)
+    go(shell)
+    ended = shell.swarm("resume", "t1")
+
+    assert ended.code == 0, ended.err
+    assert "w2 was started anew" in ended.err
+    assert "w1 died" in ended.err
+    assert "w1 was started:" not in ended.err
+    assert ended.err.count("team-lead started a run") == 1
+
+
 def test_only_one_leads(shell: Shell, file: str) -> None:
     run = begin(shell, file, "in-process")
     refused = shell.swarm("resume", "t1", "--json")

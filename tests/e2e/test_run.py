@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -125,6 +126,25 @@ def test_a_signal_ends_the_run_in_order(shell: Shell, number: signal.Signals) ->
     assert process.returncode == 130, err
     assert status_of(shell, "1")["status"] == "pending"
     assert processes_of_run(json.loads(out)["run"]) == []
+
+
+def test_a_terminal_that_is_closed_ends_the_run_in_order(shell: Shell) -> None:
+    """Whoever watched the live view is gone; that is an interrupt, not a bug."""
+    script = [{"calls": [{"Bash": {"command": "touch started; sleep 600"}}]}, {"say": "Done."}]
+    file = write_team(shell, [a_task("a", script)], permissions={"mode": "bypassPermissions"})
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(shell.cwd)
+        os.execvpe(
+            sys.executable,
+            [sys.executable, "-m", "swarm", "run", file],
+            {**shell.environ(), "TERM": "xterm-256color"},
+        )
+    wait_until((shell.cwd / "ws" / "started").exists, timeout=20)
+    os.close(terminal)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
+    assert status_of(shell, "1")["status"] == "pending"
 
 
 def test_what_a_command_left_in_the_background_ends_with_the_run(shell: Shell) -> None:

@@ -124,9 +124,7 @@ def test_stop_of_one_that_does_not_answer_kills_it_with_what_it_runs(
 def test_with_force_it_is_not_asked(team: LiveTeam, shell: Shell, begin: Begin) -> None:
     w1 = begin("a")
 
-    assert shell.swarm("stop", "--all", "--force").out == (
-        "w1 did not stop by itself and was killed\nw2 already ended\n"
-    )
+    assert shell.swarm("stop", "--all", "--force").out == ("w1 was killed\nw2 already ended\n")
     assert w1.process.wait(5) == -signal.SIGKILL
     assert team.task("a").status == "pending"
     assert not any(mail.sender == "team-lead" for mail in team.mail("w1"))
@@ -200,7 +198,11 @@ def test_pause_and_continue(team: LiveTeam, shell: Shell, begin: Begin) -> None:
 
 def test_who_does_not_run_cannot_be_paused(team: LiveTeam, shell: Shell, begin: Begin) -> None:
     w1 = begin("a")
-    assert error(shell.swarm("pause", "w2", "--json"))["code"] == "not_running"
+    never = error(shell.swarm("pause", "w2", "--json"))
+    assert (never["code"], never["message"]) == (
+        "not_running",
+        "w2 was never started; swarm spawn w2 starts it",
+    )
     w1.kill()
     ended = shell.swarm("pause", "w1", "--json")
 

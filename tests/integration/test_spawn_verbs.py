@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -124,17 +125,41 @@ def test_who_died_gets_a_next_life(team: LiveTeam, shell: Shell) -> None:
 
     assert record(team).run_id == before.run_id[:-1] + "2"
     assert record(team).pid != before.pid
-    wait_until(lambda: team.task("a").claim is not None, timeout=20, what="it goes on")
+    wait_until(lambda: holder(team) == record(team).run_id, timeout=20, what="it goes on")
     assert record(team).backend == "process"
 
 
-def test_a_start_that_was_cut_short_does_not_block_its_name(team: LiveTeam, shell: Shell) -> None:
-    """Whoever began it was killed before there was a process; without a leader nobody else can be at it."""
-    team.team.agents.save(starting_record(team.spec("w1", backend="process"), team.team.clock.now()))
+def holder(team: LiveTeam) -> str | None:
+    claim = team.task("a").claim
+    return None if claim is None else claim.run_id
+
+
+def test_what_the_last_life_left_has_ended_before_the_next_one_begins(team: LiveTeam, shell: Shell) -> None:
+    """The record is the next life's from then on, and leads to no command of the one before."""
+    spawn(shell, "w1")
+    works(team)
+    before = record(team)
+    assert before.pid is not None
+    os.kill(before.pid, signal.SIGKILL)
+    wait_until(lambda: start_ticks(before.pid or 0) is None, timeout=5, what="it is gone")
     spawn(shell, "w1")
 
+    told = [(event.event, event.run_id) for event in team.events("agent_died", "agent_restarted")]
+    assert told[-2:] == [("agent_died", before.run_id), ("agent_restarted", record(team).run_id)]
+    assert all(start_ticks(tool.pgid or 0) is None for tool in before.tools)
+
+
+@pytest.mark.parametrize("verb", ["spawn", "restart"])
+def test_a_start_that_was_cut_short_does_not_block_its_name(team: LiveTeam, shell: Shell, verb: str) -> None:
+    """Whoever began it was killed before there was a process; without a leader nobody else can be at it."""
+    team.team.agents.save(starting_record(team.spec("w1", backend="process"), team.team.clock.now()))
+    began = time.monotonic()
+    ended = shell.swarm(verb, "w1", "--backend", "process", SWARM_TIME_SCALE="5")
+
+    assert ended.code == 0, ended.err
+    assert time.monotonic() - began < team.settings.stop_timeout_seconds * 5, "nobody was waited for"
     assert record(team).run_id == team.run_id("w1", 2)
-    works(team)
+    assert record(team).pid is not None
 
 
 def test_a_start_that_a_leader_may_be_at_is_waited_for_no_longer_than_it_may_take(

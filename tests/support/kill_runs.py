@@ -18,7 +18,9 @@ import yaml
 
 from swarm.core.transcript import is_interrupted
 from swarm.errors import EXIT_CODES
+from swarm.testing.wait import wait_until
 from tests.support.command import Ended, Shell, processes_of_run
+from tests.support.live_team import git, make_repository
 from tests.support.private_tmux import PrivateTmux, private_tmux
 from worker.messages import final_text, tool_uses
 
@@ -69,14 +71,23 @@ class KilledRun:
     """One team in an empty home, run by one backend."""
 
     def __init__(
-        self, folder: Path, backend: str, tmux: PrivateTmux | None, tasks: int, *, owned: bool
+        self, folder: Path, backend: str, tmux: PrivateTmux | None, tasks: int, *, owned: bool, commits: bool
     ) -> None:
         home, cwd = folder / "home", folder / "cwd"
         home.mkdir()
         (cwd / "ws").mkdir(parents=True)
         (cwd / "team.yaml").write_text(yaml.safe_dump(the_team(tasks, owned=owned)), encoding="utf-8")
+        if commits:
+            make_repository(cwd / "ws", {"README": "here\n"})
+            hook = cwd / "ws/.git/hooks/pre-commit"
+            hook.parent.mkdir(exist_ok=True)
+            hook.write_text("#!/bin/sh\nsleep 0.3\n")
+            hook.chmod(0o755)
+        self._commits = commits
         self.shell = Shell(home, cwd)
         self.kills = 0
+        """How many were killed, and of these:"""
+        self.leaders = 0
         self._deaths: Counter[str] = Counter()
         self._tasks = tasks
         self._backend = backend
@@ -109,11 +120,17 @@ class KilledRun:
             return True
         return False
 
+    def let_begin(self, commands: int, going: subprocess.Popen[str]) -> None:
+        """Wait until so many more commands have begun, or until the run is over."""
+        wanted = len(self._starts()) + commands
+        wait_until(lambda: len(self._starts()) >= wanted or going.poll() is not None, timeout=60)
+
     def kill_leader(self, process: subprocess.Popen[str]) -> None:
         """Kill who leads. It may have come to its end by then, or have lost a teammate that just came up."""
         process.kill()
         _, err = process.communicate()
         self.kills += process.returncode == -signal.SIGKILL
+        self.leaders += process.returncode == -signal.SIGKILL
         if process.returncode == EXIT_CODES["not_started"]:
             assert json.loads(err)["error"]["code"] == "not_started", err
         else:
@@ -135,6 +152,11 @@ class KilledRun:
                 os.kill(pid, signal.SIGKILL)
 
     # What is on disk
+
+    def _starts(self) -> list[str]:
+        with suppress(FileNotFoundError):
+            return (self.shell.cwd / "ws/starts").read_text(encoding="utf-8").splitlines()
+        return []
 
     def states(self) -> dict[str, str | None]:
         """Return the reason of each teammate that has stopped, and the state of the others."""
@@ -171,6 +193,8 @@ class KilledRun:
             self._check_given_up(result)
         self._check_tasks(result)
         self._check_nothing_left(result["run"])
+        if self._commits:
+            self._check_commits(result)
         calls = [call for name in TEAMMATES for call in _calls(list(self._lines(_transcript(name))))]
         self._check_starts(calls)
         check_repeats(calls)
@@ -207,10 +231,19 @@ class KilledRun:
             assert not any(panes.values()), panes
             assert [one for one in panes if self._tmux.answers(one)] == []
 
+    def _check_commits(self, result: dict[str, Any]) -> None:
+        """Each task that is done has its one commit, and the repository is open to everybody."""
+        workspace = self.shell.cwd / "ws"
+        logged = git(workspace, "log", "--format=%(trailers:key=Task,valueonly,separator=%x20)")
+        commits = Counter(line.split()[0] for line in logged.splitlines() if line)
+        done = [task["id"] for task in result["tasks"] if task["status"] == "completed"]
+        assert {number: commits[number] for number in done} == dict.fromkeys(done, 1)
+        assert all(self._task(number)["metadata"]["swarm"]["result"].get("commit") for number in done)
+        assert list((workspace / ".git").rglob("*.lock")) == []
+
     def _check_starts(self, calls: Sequence[Call]) -> None:
         """What the commands say of themselves: each began as often as the transcripts say, or was cut off."""
-        lines = (self.shell.cwd / "ws/starts").read_text(encoding="utf-8").splitlines()
-        starts = Counter(lines)
+        starts = Counter(self._starts())
         made = Counter(call.noted for call in calls)
         ended = Counter(call.noted for call in calls if not call.cut_off)
         assert starts.keys() <= made.keys()
@@ -292,12 +325,12 @@ def check_repeats(calls: Sequence[Call]) -> None:
 
 @contextmanager
 def a_killed_run(
-    folder: Path, backend: str, tasks: int = TASKS, *, owned: bool = False
+    folder: Path, backend: str, tasks: int = TASKS, *, owned: bool = False, commits: bool = False
 ) -> Iterator[KilledRun]:
     """A run that nothing is left of when the block ends."""
     with ExitStack() as stack:
         tmux = stack.enter_context(private_tmux()) if backend == "tmux" else None
-        run = KilledRun(folder, backend, tmux, tasks, owned=owned)
+        run = KilledRun(folder, backend, tmux, tasks, owned=owned, commits=commits)
         try:
             yield run
         finally:
@@ -318,8 +351,12 @@ def kill_leaders(run: KilledRun, chance: random.Random, kills: int, *, workers: 
     for _ in range(kills):
         going = run.begin()
         for _ in range(chance.randint(0, 2) if workers else 0):
-            time.sleep(chance.uniform(0.3, 1.5))
+            run.let_begin(chance.randint(1, 3), going)
             run.kill_a_worker(chance)
-        time.sleep(chance.uniform(0.1, 1.5) if chance.random() < 0.5 else chance.uniform(1.5, 4.0))
+        if chance.random() < 0.5:
+            time.sleep(chance.uniform(0.1, 1.0))  # while it starts its teammates, or has just done so
+        else:
+            run.let_begin(chance.randint(1, 6), going)
+            time.sleep(chance.uniform(0.0, 0.3))
         run.kill_leader(going)
     return run.end(run.begin())

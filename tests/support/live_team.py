@@ -105,7 +105,7 @@ class LiveTeam:
                     cwd=str(self.workspace),
                     role=member.role,
                     model="scripted",
-                    permission_mode="default",
+                    permission_mode=self._loaded.team.permissions.mode,
                 )
             )
 
@@ -165,7 +165,9 @@ class LiveTeam:
         for hint in self._hints.values():
             hint.set()
 
-    async def until(self, condition: Callable[[], Any], what: str = "the condition") -> Any:
+    async def until(
+        self, condition: Callable[[], Any], what: str = "the condition", *, timeout: float = 15
+    ) -> Any:
         """Wait for it while nudging the teammates, as a leader does; one that has failed ends the wait."""
 
         def look() -> Any:
@@ -175,7 +177,7 @@ class LiveTeam:
             self.hint()
             return condition()
 
-        return await eventually(look, timeout=15, what=what)
+        return await eventually(look, timeout=timeout, what=what)
 
     async def until_looked(self, name: str) -> None:
         """Hint at something and wait until this idle teammate has looked at all there is."""

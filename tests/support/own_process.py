@@ -19,6 +19,7 @@ from typing import Any, Self
 from swarm.core.spawn import TeammateSpec
 from swarm.testing.wait import wait_until
 from tests.support import pausing
+from tests.support.leftovers import end_life
 from tests.support.live_team import LiveTeam
 from worker.main import run_teammate
 
@@ -26,7 +27,10 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 class OwnProcess:
-    """One life of a teammate of this team. Its process carries no mark, so that only its record names it."""
+    """One life of a teammate of this team. Its process carries no mark, so that only its record names it.
+
+    As a context manager it ends with all that its commands have left running.
+    """
 
     def __init__(self, team: LiveTeam, name: str, life: int = 1, **changes: Any) -> None:
         spec = team.spec(name, life, backend="process", **changes)
@@ -53,6 +57,7 @@ class OwnProcess:
     ) -> None:
         self.process.kill()
         self.process.wait()
+        end_life(self.run_id)
 
     def until_ready(self) -> None:
         wait_until(self._is_ready, timeout=15, what=f"{self.run_id} is ready")

@@ -18,7 +18,7 @@ needs_tmux = [
     pytest.mark.tmux,
     pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed"),
 ]
-SLEEP = ("sleep", "300")
+SLEEP = ("sleep", "3600")
 
 HARSH_CONF = """
 set -g base-index 1

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from swarm.core.times import parse_time
-from swarm.logs import ROOTS, configure_logging
+from swarm.logs import ROOTS, PrivateFile, configure_logging
 
 LOGGER = logging.getLogger("swarm.storage.test")
 
@@ -82,3 +82,12 @@ def test_nothing_reaches_the_terminal(tmp_path: Path, capfd: pytest.CaptureFixtu
     LOGGER.error("unseen")
 
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_log_without_room_disturbs_nobody(capfd: pytest.CaptureFixture[str]) -> None:
+    """Neither while it is written nor when it is closed."""
+    handler = PrivateFile("/dev/full")
+    handler.emit(logging.makeLogRecord({"msg": "x"}))
+    handler.close()
+
+    assert capfd.readouterr().err == ""

@@ -70,12 +70,19 @@ class ScriptedModels:
 class LiveModels:
     """One model behind the Messages API, for the agent's whole life."""
 
-    def __init__(self, name: str, environ: Mapping[str, str], settings: Settings, meter: Meter) -> None:
+    def __init__(
+        self,
+        name: str,
+        environ: Mapping[str, str],
+        settings: Settings,
+        meter: Meter,
+        fallback: str | None = None,
+    ) -> None:
         from worker.model.connection import Connection
         from worker.model.live import LiveModel
 
         self._connection = Connection(environ, settings)
-        self._model = LiveModel(name, self._connection, settings, meter)
+        self._model = LiveModel(name, self._connection, settings, meter, fallback)
 
     def model_for(self, task: Task, session: str) -> Model:
         """Return the same model for all: each request is complete in itself."""

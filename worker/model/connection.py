@@ -10,9 +10,10 @@ import asyncio
 import email.utils
 import importlib
 import json
+import threading
 import time
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
 from swarm.errors import ModelError
@@ -60,8 +61,32 @@ class Connection:
             raise failure(UNREACHABLE if _is_connecting(error) else BROKEN_OFF, _cause(error)) from None
 
     async def load(self) -> None:
-        """Import the SDK without standing in the way of anything else; it takes seconds of CPU."""
-        await asyncio.to_thread(importlib.import_module, "anthropic")
+        """Import the SDK without standing in the way of anything else; it takes seconds of CPU.
+
+        Nobody waits for it at the end of the process either, so a teammate can be stopped meanwhile.
+        """
+        loop = asyncio.get_running_loop()
+        loaded: asyncio.Future[None] = loop.create_future()
+
+        def tell(error: Exception | None) -> None:
+            if loaded.done():
+                return
+            if error is None:
+                loaded.set_result(None)
+            else:
+                loaded.set_exception(error)
+
+        def work() -> None:
+            found: Exception | None = None
+            try:
+                importlib.import_module("anthropic")
+            except Exception as error:  # noqa: BLE001 - whoever waits is told
+                found = error
+            with suppress(RuntimeError):  # the loop may be over by now
+                loop.call_soon_threadsafe(tell, found)
+
+        threading.Thread(target=work, name="load-sdk", daemon=True).start()
+        await loaded
 
     async def close(self) -> None:
         if self._client is not None:

@@ -22,7 +22,9 @@ class InputEstimate:
     def most_tokens(self, request: ModelRequest) -> int:
         """Return an upper bound for the input of this request."""
         size = sent_bytes(request)
-        if len(request.messages) < self._messages or size < self._bytes:  # not the same conversation
+        goes_on = len(request.messages) > self._messages and size > self._bytes
+        again = (len(request.messages), size) == (self._messages, self._bytes)
+        if not (goes_on or again):  # another conversation has begun
             self._tokens = self._bytes = self._messages = 0
         return self._tokens + size - self._bytes + _MARGIN_TOKENS
 

@@ -60,6 +60,12 @@ def session_to_continue(lines: Sequence[Line], task_id: str, attempts: int) -> s
     return str(starts[-1]) if cut_off else None
 
 
+def last_task(lines: Sequence[Line]) -> str | None:
+    """Return the task of the agent's last session."""
+    starts = (line for line in reversed(lines) if line["type"] == "start")
+    return next((line["task"] for line in starts if line.get("task")), None)
+
+
 def attempt_of(lines: Sequence[Line], session: str) -> int:
     """Return how many attempts had failed before this session, as its note says; no note means none."""
     notes = [line for line in lines if line["type"] == "note" and line["session"] == session]

@@ -148,8 +148,12 @@ class Turn:
 
     def _ended_by_itself(self, task: asyncio.Task[None]) -> None:
         """Go on with the next call, also while nobody waits for the turn yet."""
-        if task in self._running and not task.cancelled():
+        if task not in self._running or task.cancelled():
+            return
+        try:
             self._start()
+        except Exception as error:  # noqa: BLE001 - whoever waits for the turn is told
+            self._fault = self._fault or error
 
     def _note_fault(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (fault := task.exception()) is not None:

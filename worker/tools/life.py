@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from swarm.errors import SwarmError
+from swarm.errors import SwarmError, is_full
 from swarm.permissions.calls import Call, Decision
 from worker.messages import Block
 from worker.tools.contract import Tool, ToolContext, ToolInput, ToolOutput
@@ -23,7 +23,10 @@ _ERROR_CHARS = 2_000
 
 
 async def live(call: Block, tools: Mapping[str, Tool[Any]], context: ToolContext, gate: Gate) -> ToolOutput:
-    """Run one call to its end. Raises only when this asyncio task is cancelled, or the process is to end."""
+    """Run one call to its end. Raises only when this asyncio task is cancelled, or the process is to end.
+
+    And where no room is left to write down what it does: no call can do anything about that.
+    """
     name = str(call.get("name", ""))
     mark = current_call.set(str(call["id"]))
     try:
@@ -35,6 +38,8 @@ async def live(call: Block, tools: Mapping[str, Tool[Any]], context: ToolContext
     except InvalidInputError as error:
         return _failure(str(error))
     except SwarmError as error:
+        if is_full(error):
+            raise
         return _failure(f"{name} failed: {error}")
     except Exception as error:
         logger.exception("tool call failed", extra={"swarm_tool": name})

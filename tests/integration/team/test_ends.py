@@ -15,6 +15,8 @@ from swarm.storage.syscalls import fault_hook
 from tests.integration.team.steps import (
     NEVER_ENDS,
     W1,
+    W2,
+    calls,
     controls,
     kinds,
     reports_of,
@@ -148,8 +150,28 @@ async def test_an_end_that_cannot_be_written_is_written_later(make) -> None:
         await team.until_finished()
 
     assert len(refused) == 3
-    assert (team.task("a").status, team.task("a").attempts) == ("completed", 1)
+    assert (team.task("a").status, team.task("a").attempts) == ("completed", 0)
     assert [one["status"] for one in reports_of(team, "w1")] == ["released", "completed"]
+
+
+async def test_no_room_for_what_a_call_does_is_no_attempt(make) -> None:
+    """The record of a command could not be written: the command was not to blame, nor the task."""
+    script = [{"calls": [{"Bash": {"command": "echo x >> out"}}]}, {"say": "Done."}]
+    team = make(task("a", script=script), teammates=[W1], permissions={"mode": "bypassPermissions"})
+    refused: list[str] = []
+
+    def full(name: str, path: str, size: int) -> None:
+        records = "/agents/" in path and name in ("write", "append", "rename") and len(refused) < 4
+        if records and "task_claimed" in Path(team.team.layout.events).read_text():
+            refused.append(path)
+            raise OSError(28, "No space left on device")
+
+    with fault_hook(full):
+        team.start("w1")
+        await team.until_finished()
+
+    assert len(refused) == 4
+    assert (team.task("a").status, team.task("a").attempts) == ("completed", 0)
 
 
 async def test_a_bug_ends_the_teammate_with_a_true_record(make, monkeypatch) -> None:
@@ -173,3 +195,27 @@ async def test_identity_ends_with_the_teammate(make) -> None:
 
     assert await run_teammate(team.spec("w1"), stop) == "asked"
     assert current_agent.get(None) is None
+
+
+async def test_who_was_cut_off_goes_on_there_before_it_takes_another_task(make) -> None:
+    """Else somebody begins anew what it had half done, and it does the same to others."""
+    team = make(
+        task("a", script=NEVER_ENDS),
+        task("b", script=[calls("Bash", command="touch b; test -e go || sleep 60"), {"say": "Done."}]),
+        teammates=[W1, W2],
+        permissions={"mode": "bypassPermissions"},
+    )
+    team.start("w1")
+    await team.until_file("began")
+    team.start("w2")
+    await team.until_file("b")
+    await team.kill("w1")
+    await team.kill("w2")
+    assert [one.status for one in team.tasks()] == ["pending", "pending"]
+
+    team.write("go", "")
+    team.start("w2", life=2)
+    await team.until(lambda: team.task("b").status == "completed", "b is done")
+
+    first, second = [line for line in team.lines("w2") if line["type"] == "start"][:2]
+    assert (second["task"], second["parent"]) == (first["task"], first["session"])

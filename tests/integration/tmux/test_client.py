@@ -181,6 +181,25 @@ def test_server_that_does_not_answer_is_given_up(server_at, tmp_path):
     assert caught.value.kind == SILENT
 
 
+def test_who_is_in_a_hurry_does_not_wait_for_an_answer(server_at, tmp_path):
+    """Nor does the command go on that was to bring one."""
+    server = server_at(PATH=wrap_tmux(tmp_path / "bin", "echo $$ > $D/pid; exec sleep 30"))
+    server._hurry.set()
+
+    with pytest.raises(TmuxError) as caught:
+        server.list_panes()
+    assert caught.value.kind == SILENT
+    told = tmp_path / "bin" / "pid"
+    assert not told.exists() or start_ticks(int(told.read_text() or "0")) is None
+
+
+def test_server_that_goes_while_it_is_asked_is_no_server(server_at, tmp_path):
+    server = server_at(PATH=wrap_tmux(tmp_path / "bin", "echo server exited unexpectedly >&2; exit 1"))
+
+    assert server.list_panes() == ()
+    server.close_pane("%0", 1)
+
+
 def test_tmux_that_is_not_there_is_named(server_at, tmp_path):
     with pytest.raises(TmuxError, match="tmux is not installed; use --backend process") as caught:
         server_at(PATH=str(tmp_path)).list_panes()
@@ -212,6 +231,30 @@ def test_harsh_configuration_changes_nothing(server_at, tmux, isolated_home, tmp
     server.close_pane(pane.id, pane.pid)
     wait_until(server.end_if_empty, timeout=5, what="a server without panes ends")
     wait_until(lambda: server.server_pid() is None, timeout=5)
+
+
+def test_the_server_that_a_team_is_given_stays_though_nobody_is_attached(server_at, tmux, isolated_home):
+    """`exit-unattached on` means servers of people: ours ended before anybody could look at it."""
+    Path(isolated_home, ".tmux.conf").write_text("set -s exit-unattached on\n")
+    server = server_at()
+    pane = server.new_session("s", ARGV, **NEW)
+
+    until_runs(pane, "sleep")
+    assert server.find_pane(pane.id) == pane
+
+
+@pytest.mark.parametrize("name", ["a;", ";", "a\\;", "#{pane_id};", "a b"])
+def test_a_folder_is_the_one_that_it_names(server_at, tmp_path, name):
+    """A `;` at the end of any word would end the command for tmux."""
+    folder = tmp_path / name
+    folder.mkdir()
+    server = server_at()
+    first = server.new_session("s", ARGV, mark=HOW["mark"], cwd=str(folder), label="demo.1")
+    second = server.split(first.window, ARGV, mark="none", cwd=str(folder))
+
+    for pane in (first, second):
+        until_runs(pane, "sleep")
+        assert Path(f"/proc/{pane.pid}/cwd").readlink() == folder
 
 
 def test_server_keeps_no_secret(server_at, tmux):

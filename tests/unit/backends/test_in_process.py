@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from contextvars import ContextVar
 
 import pytest
@@ -71,6 +72,19 @@ async def test_an_exception_is_kept_and_does_not_reach_the_others() -> None:
     await backend.stop(timeout=1)
 
     assert backend.failure("a") == "RuntimeError('boom')"
+
+
+async def test_an_exception_is_not_printed_by_anybody_else() -> None:
+    """The leader tells of it, in one line, if it matters; asyncio would print a traceback."""
+    printed: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, facts: printed.append(facts))
+    backend = InProcessBackend(broken, limit=1)
+    await backend.spawn(a_spec("a"))
+    await backend.stop(timeout=1)
+    del backend
+    gc.collect()
+
+    assert printed == []
 
 
 async def test_a_running_name_and_a_full_process_are_refused() -> None:

@@ -51,3 +51,19 @@ def test_a_named_backend_is_taken_or_refused(asked: str, tmp_path: Path) -> None
     with pytest.raises(ConfigError, match=asked) as caught:
         select_backend(asked, path_with(tmp_path))
     assert caught.value.code == "bad_value"
+
+
+def test_a_refusal_says_where_it_stands_what_was_asked_for(tmp_path: Path) -> None:
+    """In a settings file that nobody thinks of now; who has just typed it knows."""
+    environ = path_with(tmp_path)
+    where = "teammateMode in /r/settings.json"
+    for asked, said in (
+        ("tmux", f"the backend 'tmux', asked for by {where}, needs tmux, which is not installed; "),
+        ("screen", f"there is no backend 'screen', asked for by {where}; choose one of "),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            select_backend(asked, environ, by=where)
+        assert caught.value.message.startswith(said)
+        with pytest.raises(ConfigError) as caught:
+            select_backend(asked, environ, by="--backend")
+        assert "asked for" not in caught.value.message

@@ -26,7 +26,7 @@ def spent(demo: Swarm, team: Team) -> Swarm:
     """Three dollars of five are spent, and nearly a third of a dollar is set aside."""
     add(demo, "Rename it")
     team.costs.set_terms({"budget_usd": 5})
-    call(team, "w1", "1", input_tokens=250_000, cache_read_input_tokens=750_000)  # 0.575
+    call(team, "w1", "1", input_tokens=212_500, cache_read_input_tokens=750_000)  # 0.575
     call(team, "w1", None, output_tokens=100_000)  # 1
     call(team, "w2", "10", cache_creation_input_tokens=500_000)  # 1.25
     call(team, "w2", "2", output_tokens=17_500)  # 0.175
@@ -40,14 +40,14 @@ def test_the_sums_are_told_by_teammate_and_task(spent: Swarm) -> None:
         "$0.35 set aside for calls under way, or whose end nobody saw",
         "$1.65 left",
         "",
-        "teammate             calls  in         cached  out      cost",
-        "w1                   2      1,000,000  75%     100,000  $1.58",
-        "w2                   2      500,000    0%      17,500   $1.43",
+        "teammate             calls  in       cached  out      cost",
+        "w1                   2      962,500  78%     100,000  $1.58",
+        "w2                   2      500,000  0%      17,500   $1.43",
         "task",
-        "1         Rename it  1      1,000,000  75%     0        $0.58",
-        "2                    1      0                  17,500   $0.18",
-        "10                   1      500,000    0%      0        $1.25",
-        "none                 1      0                  100,000  $1.00",
+        "1         Rename it  1      962,500  78%     0        $0.58",
+        "2                    1      0                17,500   $0.18",
+        "10                   1      500,000  0%      0        $1.25",
+        "none                 1      0                100,000  $1.00",
     ]
 
 
@@ -59,7 +59,7 @@ def test_json_has_exact_sums_and_the_documented_shape(spent: Swarm) -> None:
     assert list(shown["agents"][0]) == list(documented["agents"][0])
     assert list(shown["tasks"][0]) == list(documented["tasks"][0])
     assert (shown["budget_usd"], shown["usd"], shown["reserved_usd"], shown["calls"]) == (5.0, 3.0, 0.35, 4)
-    assert shown["cache_read_share"] == 0.5
+    assert shown["cache_read_share"] == 0.5128
     assert [(a["name"], a["usd"], a["reserved_usd"]) for a in shown["agents"]] == [
         ("w1", 1.575, 0.0),
         ("w2", 1.425, 0.0),

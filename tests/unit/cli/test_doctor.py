@@ -53,7 +53,7 @@ def test_a_fault_is_printed_with_what_fix_would_do(sick: Swarm) -> None:
         "    it is neither a task nor a file of ours",
         "    with --fix: it is set aside",
     ]
-    assert ran.err == "1 fault found; swarm doctor --fix mends 1 of them\n"
+    assert ran.err == "1 fault found; swarm doctor --fix mends it\n"
     assert (root() / "tasks/demo/notes.txt").exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,25 @@ def test_it_fits_the_terminal(team: Team, columns: int, rows: int) -> None:
     frame = lines[-rows:]
     assert any("1/40 done" in line for line in lines) or columns < 80
     assert any("more" in line for line in frame) == (rows < 50)
+
+
+def test_of_many_teammates_those_at_work_are_shown(team: Team) -> None:
+    """The lines that do not fit would be cropped, whoever stands in them."""
+    for number in range(2, 30):
+        name = f"w{number}"
+        team.roster.add_member(Member(agent_id=f"{name}@t1", name=name, joined_at=0, cwd="/"))
+        state = "working" if number > 27 else "idle"
+        run_id = f"abcdefgh.{name}.1"
+        team.agents.save(AgentRecord(name=name, run_id=run_id, backend="process", state=state, since=""))
+    text = "\n".join(drawn(team, 80, 24)).rpartition(" swarm ")[2]
+    frame = text.splitlines()
+
+    assert "1/40 done" in text
+    assert len(frame) < 24
+    assert all(f" {name} " in text for name in ("w1", "w28", "w29"))
+    shown = sum(re.match(r" w\d+ ", line) is not None for line in frame)
+    assert f"and {29 - shown} more" in frame[-1]
+    assert shown >= 10
 
 
 def test_it_shows_states_owner_and_blockers(team: Team) -> None:

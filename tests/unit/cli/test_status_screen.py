@@ -9,8 +9,8 @@ import pty
 import re
 import struct
 import termios
-from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -24,26 +24,27 @@ from tests.unit.cli.steps import a_record, add, with_members
 GONE_PID = 2**22 + 1
 
 
-@contextmanager
-def terminal(columns: int, rows: int) -> Iterator[tuple[int, int]]:
-    """A terminal of this size: the end of the person, and that of the program."""
-    person, program = pty.openpty()
-    try:
-        fcntl.ioctl(program, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        yield person, program
-    finally:
-        os.close(person)
-        os.close(program)
-
-
 def screen(columns: int, rows: int, *words: str) -> list[str]:
-    """Return the lines of `swarm status`, without colours."""
-    with terminal(columns, rows) as (person, program):
-        environ = {"CLAUDE_CONFIG_DIR": os.environ["CLAUDE_CONFIG_DIR"], "TERM": "xterm"}
-        with open(os.dup(program), "w", encoding="utf-8") as out:
-            assert execute(("status", *words), Io(out, text_io.StringIO(), text_io.StringIO(), environ)) == 0
-        shown = os.read(person, 1 << 16).decode()
-    return re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+    """Return the lines of `swarm status` on a terminal of this size, without colours."""
+    person, program = pty.openpty()
+    fcntl.ioctl(program, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    environ = {"CLAUDE_CONFIG_DIR": os.environ["CLAUDE_CONFIG_DIR"], "TERM": "xterm"}
+    with ThreadPoolExecutor(1) as reader, open(person, "rb", buffering=0) as shown:
+        reading = reader.submit(until_closed, shown)
+        with open(program, "w", encoding="utf-8") as out:
+            code = execute(("status", *words), Io(out, text_io.StringIO(), text_io.StringIO(), environ))
+        text = reading.result(timeout=10).decode()
+    assert code == 0
+    return re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()
+
+
+def until_closed(shown: text_io.FileIO) -> bytes:
+    """Read until nobody has the other end of a terminal open, which is an error to the reader."""
+    parts = []
+    with suppress(OSError):
+        while part := shown.read(1 << 16):
+            parts.append(part)
+    return b"".join(parts)
 
 
 @pytest.fixture

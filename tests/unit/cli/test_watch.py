@@ -111,6 +111,24 @@ def test_status_says_what_helps(demo: Swarm, team: Team) -> None:
     assert demo("status").lines[-1].startswith("  w2 ")
 
 
+def test_status_of_a_run_that_is_over_says_how_to_go_on(demo: Swarm, team: Team) -> None:
+    """Not done, and nobody leads: the way on is the run's, not that of one teammate."""
+    add(demo, "first")
+    add(demo, "second", "--blocked-by", "1")
+    token = claimed(demo, "1")
+    team.agents.save(a_record("w1", pid=GONE_PID))
+    Path(team.layout.team_file).write_text("name: demo\n")
+    assert demo("status").lines[-1] == "swarm resume demo takes the run up again"
+
+    assert demo("task", "fail", "1", "--as", "w1", "--token", token, "--reason", "no luck").code == 0
+    assert demo("status", "-t", "demo").lines[-2:] == [
+        "swarm task retry 1 -t demo lets task 1 be tried again",
+        "swarm resume demo takes the run up again",
+    ]
+    team.agents.save(a_record("team-lead"))
+    assert demo("status").lines[-1] == "swarm restart w1 starts it anew"
+
+
 def test_status_does_not_wait_to_hear_from_one_who_has_stopped(demo: Swarm, team: Team) -> None:
     team.agents.save(a_record("w1", "stopped", reason="asked", silent=3600))
 
@@ -156,6 +174,43 @@ def test_status_counts_open_questions(demo: Swarm, team: Team) -> None:
     assert "1 permission request open" in demo("status").out
 
 
+@pytest.mark.parametrize(
+    ("kind", "facts", "line"),
+    [
+        ("agent_idle", {"reason": "waiting_for_task", "on": "1"}, "w1 is idle: waiting for task 1"),
+        ("agent_idle", {"reason": "no_task"}, "w1 is idle: no task"),
+        ("agent_paused", {}, "w1 is paused"),
+        ("agent_continued", {}, "w1 goes on"),
+        ("agent_restarted", {"backend": "tmux"}, "w1 was started anew: backend tmux"),
+        ("agent_orphaned", {}, "w1 lost its leader"),
+        ("agent_stopped", {"reason": "asked"}, "w1 stopped: asked"),
+        ("agent_died", {"reason": "w1 died: no such_file"}, "w1 died: no such_file"),
+    ],
+)
+def test_what_becomes_of_teammates_is_said_in_words(
+    demo: Swarm, team: Team, kind: str, facts: dict[str, Any], line: str
+) -> None:
+    team.events.emit(kind, "w1", **facts)
+
+    assert demo("events").lines[-1][21:] == line
+
+
+def test_a_task_that_was_given_back_has_no_zeros(demo: Swarm) -> None:
+    add(demo, "first")
+    claimed(demo, "1")
+    demo("task", "release", "1", "--as", "w1", "--reason", "no time")
+
+    assert demo("events").lines[-1][21:] == "w1 gave task 1 back: first; no time"
+
+
+def test_every_kind_of_event_has_words() -> None:
+    """An event without any would be shown by its name in the log."""
+    from swarm.cli.events import _SAYINGS
+    from swarm.core.event import EVENT_KINDS
+
+    assert set(EVENT_KINDS) - set(_SAYINGS) == set()
+
+
 def test_events_are_lines_for_people_and_objects_for_programs(demo: Swarm) -> None:
     add(demo, "first\x1b[2J")
     claimed(demo, "1")
@@ -177,10 +232,10 @@ def test_events_are_lines_for_people_and_objects_for_programs(demo: Swarm) -> No
 
 def test_an_event_nobody_has_words_for_is_shown_all_the_same(demo: Swarm, team: Team) -> None:
     team.events.emit("permission_requested", "w1", task="7", tool="Bash")
-    team.events.emit("rule_added", "user", rule="Bash(ls)")
+    team.events.emit("moon_risen", "user", rule="Bash(ls)")
 
     assert demo("events").lines[-2].endswith("w1 asked for permission, task 7: tool Bash")
-    assert demo("events").lines[-1].endswith("user rule added: rule Bash(ls)")
+    assert demo("events").lines[-1].endswith("user moon risen: rule Bash(ls)")
 
 
 def test_following_events_prints_each_once(demo: Swarm, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

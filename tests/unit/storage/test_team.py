@@ -257,8 +257,16 @@ def test_team_with_results_or_running_tasks_goes_only_by_force(tmp_path: Path) -
     assert list_teams(str(tmp_path)) == ()
 
 
-@pytest.mark.parametrize(("name", "code"), [("w1", "agent_alive"), ("team-lead", "leader_alive")])
-def test_team_with_a_living_agent_is_not_deleted_even_by_force(tmp_path: Path, name: str, code: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "code", "way"),
+    [
+        ("w1", "agent_alive", "swarm stop w1 -t demo"),
+        ("team-lead", "leader_alive", "by Ctrl-C where it runs"),
+    ],
+)
+def test_team_with_a_living_agent_is_not_deleted_even_by_force(
+    tmp_path: Path, name: str, code: str, way: str
+) -> None:
     team = make_team(tmp_path)
     record = AgentRecord(
         name=name,
@@ -277,6 +285,7 @@ def test_team_with_a_living_agent_is_not_deleted_even_by_force(tmp_path: Path, n
         with pytest.raises(StateError) as caught:
             delete(tmp_path, force=force)
         assert caught.value.code == code
+        assert caught.value.message.endswith(way)
     team.agents.save(record.replace(state="stopped"))
     delete(tmp_path)
 

@@ -32,7 +32,7 @@ from worker.session.history import (
     paths_written,
     session_to_continue,
 )
-from worker.session.recall import begun_calls
+from worker.session.recall import began_since, begun_calls, ended_by_model, files_seen, last_time
 
 CALL = tool_use("t1", "Bash", {"command": "make"})
 
@@ -74,6 +74,10 @@ class Pen:
 
     def call(self, block):
         self._lines.append(call_line(self._at(), block=block))
+        return self
+
+    def note(self, what):
+        self._lines.append(note_line(self._at(), what=what, text=""))
         return self
 
     def end(self, why):
@@ -238,3 +242,65 @@ def test_what_such_a_call_wrote_counts_as_written() -> None:
     pen.result("done")
 
     assert paths_written(lines, "7") == ("a.py",)
+
+
+HANDED_IN = tool_use("t1", "TaskUpdate", {"taskId": "7", "status": "completed"})
+GAVE_UP = tool_use("t1", "TaskUpdate", {"taskId": "7", "status": "failed", "reason": "no such file"})
+
+
+def test_a_task_that_was_ended_by_a_call_is_known_to_the_session_that_goes_on() -> None:
+    for call, ending in ((HANDED_IN, ("completed", "")), (GAVE_UP, ("failed", "no such file")), (CALL, None)):
+        lines: list = []
+        Pen(lines, "a").start().user("go").says(call).result("ends")
+        Pen(lines, "b").start(parent="a").user("on").end("aborted_tools")
+        Pen(lines, "other").start().user("go").says(HANDED_IN).result("ends")
+
+        assert ended_by_model(lines, "b") == ending
+
+
+def test_a_call_that_ended_nothing_yet_is_no_end() -> None:
+    """It was cut off itself, or only changed a word."""
+    lines: list = []
+    Pen(lines, "a").start().user("go").says(HANDED_IN)
+    renames = tool_use("t1", "TaskUpdate", {"taskId": "7", "subject": "Another"})
+    Pen(lines, "b").start().user("go").says(renames).result("changed")
+
+    assert ended_by_model(lines, "a") is None
+    assert ended_by_model(lines, "b") is None
+
+
+def test_what_came_back_counts_from_the_moment_when_the_model_is_told() -> None:
+    """Cut off between the check and that, the work is only checked again."""
+    lines: list = []
+    pen = Pen(lines, "a").start().user("go").says(HANDED_IN).result("ends").note("verify_failed")
+    assert ended_by_model(lines, "a") == ("completed", "")
+
+    pen.user("a check failed")
+    assert ended_by_model(lines, "a") is None
+    pen.says(GAVE_UP)
+    assert ended_by_model(lines, "a") is None
+
+
+def test_the_last_that_was_seen_of_a_file_counts() -> None:
+    lines: list = []
+    Pen(lines, "a").start().user("go")
+    Pen(lines, "b").start(parent="a").user("on")
+    for session, path, digest in (("a", "/x", "1"), ("a", "/y", "2"), ("b", "/x", "3"), ("other", "/z", "4")):
+        seen = {"path": path, "digest": digest}
+        lines.append({"type": "result", "session": session, "block": tool_result("t1", "x"), "seen": seen})
+
+    assert files_seen(lines, "b") == {"/x": "3", "/y": "2"}
+    assert files_seen(lines, "a") == {"/x": "1", "/y": "2"}
+
+
+def test_who_began_later_was_at_it_since() -> None:
+    lines: list = []
+    Pen(lines, "a").start().user("go")
+    for number, line in enumerate(lines):
+        line["time"] = f"2026-11-30T12:00:0{number}.000Z"
+
+    assert last_time(lines, "a") == "2026-11-30T12:00:01.000Z"
+    assert last_time(lines, "none") == ""
+    assert began_since(lines, "7", "2026-11-30T11:59:00.000Z")
+    assert not began_since(lines, "7", "2026-11-30T12:00:00.000Z")
+    assert not began_since(lines, "8", "")

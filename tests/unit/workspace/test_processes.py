@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -14,7 +15,15 @@ from swarm.core.identity import make_run_id
 from swarm.storage.processes import new_run
 from swarm.testing.wait import wait_until
 from swarm.workspace import processes
-from swarm.workspace.processes import Leader, is_running, kill_marked, kill_tree, members, start_ticks
+from swarm.workspace.processes import (
+    Leader,
+    ask_marked,
+    is_running,
+    kill_one,
+    kill_tree,
+    members,
+    start_ticks,
+)
 
 
 @pytest.fixture
@@ -116,6 +125,35 @@ def test_the_group_outlives_its_leader(start):
     assert start_ticks(child) is None
 
 
+def test_who_carries_a_mark_is_asked_and_what_is_deaf_below_it_is_not_waited_for(start):
+    mark = new_run()
+    process = start(
+        "trap 'echo asked; exit 3' TERM; (trap '' TERM; echo up; exec sleep 60) & wait", SWARM_COMMIT=mark
+    )
+    assert process.stdout.readline() == "up\n"
+    other = start("sleep 60", SWARM_COMMIT=f"{mark}0")
+    began = time.monotonic()
+
+    ask_marked(f"SWARM_COMMIT={mark}", 20)
+
+    assert time.monotonic() - began < 10
+    assert process.stdout.readline() == "asked\n"
+    assert process.wait() == 3
+    assert other.poll() is None
+
+
+def test_one_process_is_killed_and_not_who_has_its_number_since(start):
+    process = start("sleep 60 & echo $!; wait")
+    child = int(process.stdout.readline())
+
+    kill_one(leader_of(process)._replace(start_ticks=1))
+    assert process.poll() is None
+    kill_one(leader_of(process))
+
+    assert process.wait() == -signal.SIGKILL
+    assert start_ticks(child) is not None
+
+
 def test_a_mark_finds_what_has_left_the_tree(start):
     """A worker's life marks all its children; after a crash the mark is all that is left."""
     mark = make_run_id(new_run(), "w1", 1)
@@ -123,7 +161,7 @@ def test_a_mark_finds_what_has_left_the_tree(start):
     child = int(process.stdout.readline())
     other = start("sleep 60", SWARM_RUN_ID=f"{mark}0")
 
-    assert kill_marked(f"SWARM_RUN_ID={mark}", 2) == ()
+    assert kill_tree(None, f"SWARM_RUN_ID={mark}", 2) == ()
 
     wait_until(lambda: start_ticks(child) is None and process.poll() is not None)
     assert other.poll() is None
@@ -133,8 +171,8 @@ def test_we_are_never_our_own_target():
     """A worker carries the mark of its life itself."""
     mark = make_run_id(new_run(), "w1", 1)
     code = (
-        f"mark = 'SWARM_RUN_ID={mark}'; from swarm.workspace.processes import kill_marked, members;"
-        "print([seen.pid for seen in members(None, mark)], kill_marked(mark, 1), 'alive')"
+        f"mark = 'SWARM_RUN_ID={mark}'; from swarm.workspace.processes import kill_tree, members;"
+        "print([seen.pid for seen in members(None, mark)], kill_tree(None, mark, 1), 'alive')"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

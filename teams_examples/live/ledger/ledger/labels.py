@@ -1,0 +1,5 @@
+"""Labels of accounts."""
+
+
+def label(owner, cents):
+    return f"{owner}: {cents}"

@@ -1,0 +1,48 @@
+"""What holds an agent back, and what it only waits for."""
+
+from __future__ import annotations
+
+import asyncio
+
+from worker.hold import PAUSED, RATE_LIMIT, Hold
+
+
+def made() -> tuple[Hold, list[object]]:
+    told: list[object] = []
+    hold = Hold(
+        told.append, lambda: told.append("goes on"), lambda reason, seconds: told.append((reason, seconds))
+    )
+    return hold, told
+
+
+async def test_a_wait_is_told_once_and_ends_once() -> None:
+    hold, told = made()
+
+    hold.begin_wait(RATE_LIMIT, 3.0)
+    hold.end_wait()
+    hold.end_wait()
+
+    assert told == [("rate_limit", 3.0), "goes on"]
+    assert hold.reason is None
+
+
+async def test_a_wait_holds_nothing_back() -> None:
+    hold, told = made()
+    hold.begin_wait(RATE_LIMIT, 3.0)
+
+    await asyncio.wait_for(hold.passed(asyncio.Event()), timeout=1)
+
+    assert told == [("rate_limit", 3.0)]
+
+
+async def test_a_pause_holds_until_it_is_lifted() -> None:
+    hold, told = made()
+    hold.put(PAUSED)
+    passing = asyncio.create_task(hold.passed(asyncio.Event()))
+    await asyncio.sleep(0)
+    assert not passing.done()
+
+    hold.lift(PAUSED)
+    await asyncio.wait_for(passing, timeout=1)
+
+    assert told == ["paused", "goes on"]
