@@ -16,6 +16,7 @@ from swarm.backends.port import Backend
 from swarm.backends.select import IN_PROCESS, select_backend
 from swarm.cli.backends import make_backend
 from swarm.cli.closing import print_closing
+from swarm.cli.leader_log import complaints_told
 from swarm.cli.live import LiveView, PlainLines
 from swarm.cli.render import printable
 from swarm.cli.scratch import examples_dir, make_scratch
@@ -114,7 +115,8 @@ def drive(
     """
     try:
         _tell(team, loaded, options, io)
-        result = asyncio.run(_drive(team, loaded, options, io, earlier, since))
+        with complaints_told(io):
+            result = asyncio.run(_drive(team, loaded, options, io, earlier, since))
     except KeyboardInterrupt as error:  # the loop did not listen yet
         raise _not_begun(f"swarm resume {team.name} begins it, swarm team delete gives it up") from error
     with suppress(BrokenPipeError):  # the run is over, and its outcome stands, whoever reads it
