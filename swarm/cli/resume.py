@@ -16,7 +16,6 @@ from swarm.errors import StateError
 from swarm.leader.earlier import backend_before, take_up
 from swarm.leader.launch import add_missing_tasks, prepare_again
 from swarm.leader.options import RunOptions
-from swarm.leader.signals import interrupting
 from swarm.storage import syscalls
 from swarm.storage.team import Team
 
@@ -43,13 +42,12 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
         backend_reason=reason,
         timeout_seconds=args["timeout"],
     )
-    with interrupting():
-        prepare_again(team, loaded, options, io.settings)
-        log = syscalls.find_stat(team.layout.events)
-        with cleaned_up(team, io.environ, None):
-            earlier = take_up(team, backend)
-        add_missing_tasks(team, loaded)
-        return drive(team, loaded, options, io, earlier, since=log.st_size if log is not None else 0)
+    prepare_again(team, loaded, options, io.settings)
+    log = syscalls.find_stat(team.layout.events)
+    with cleaned_up(team, io.environ, None):
+        earlier = take_up(team, backend)
+    add_missing_tasks(team, loaded)
+    return drive(team, loaded, options, io, earlier, since=log.st_size if log is not None else 0)
 
 
 def _backend(team: Team, given: str | None, io: Io) -> tuple[str, str]:

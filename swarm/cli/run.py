@@ -28,7 +28,7 @@ from swarm.leader.launch import prepare
 from swarm.leader.options import RunOptions
 from swarm.leader.outcome import RunResult, render_result
 from swarm.leader.run import Run
-from swarm.leader.signals import heeded, interrupting
+from swarm.leader.signals import heeded
 from swarm.permissions.modes import check_mode
 from swarm.settings import SCRIPTED_MODEL
 from swarm.storage.creation import teams_lock
@@ -89,12 +89,11 @@ def _options(args: Mapping[str, Any], io: Io, workspace: str | None = None) -> R
 
 def _go(loaded: LoadedTeamFile, options: RunOptions, io: Io) -> int:
     """Make the team and lead it; interrupted before it is whole, it is gone again."""
-    with interrupting():
-        try:
-            team = prepare(loaded, options, io.settings)
-        except KeyboardInterrupt as error:
-            raise _not_begun("there is no team of it") from error
-        return drive(team, loaded, options, io)
+    try:
+        team = prepare(loaded, options, io.settings)
+    except KeyboardInterrupt as error:
+        raise _not_begun("there is no team of it") from error
+    return drive(team, loaded, options, io)
 
 
 def _not_begun(what: str) -> SwarmError:
