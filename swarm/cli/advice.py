@@ -9,12 +9,14 @@ from swarm.cli.presence import Present
 from swarm.values import Value
 
 _AT_MOST = 3
+_OVER = ("stopped", "dead", "unknown")
 
 
 class Stand(Value):
     """How a team stands. `named`: commands must say which team; `led`: it has a living leader.
 
     `has_run`: there is a run that could be taken up. `failed` are its failed tasks.
+    `grace_seconds`: for how long teammates wait for a leader that is gone.
     """
 
     team: str
@@ -22,22 +24,27 @@ class Stand(Value):
     led: bool
     has_run: bool
     unfinished: bool
+    grace_seconds: float | None
     failed: tuple[str, ...]
 
 
 def advice(stand: Stand, agents: Sequence[Present]) -> tuple[str, ...]:
     """Return what could be done next, what matters most first."""
     which = f" -t {stand.team}" if stand.named else ""
-    return (*_for_the_run(stand, which), *_for_teammates(stand, which, agents))[:_AT_MOST]
+    return (*_for_the_run(stand, which, agents), *_for_teammates(stand, which, agents))[:_AT_MOST]
 
 
-def _for_the_run(stand: Stand, which: str) -> Iterator[str]:
+def _for_the_run(stand: Stand, which: str, agents: Sequence[Present]) -> Iterator[str]:
     if stand.led:
         return
     if stand.failed:
         yield f"swarm task retry {stand.failed[0]}{which} lets task {stand.failed[0]} be tried again"
     if stand.has_run and stand.unfinished:
-        yield f"swarm resume {stand.team} takes the run up again"
+        waiting = stand.grace_seconds is not None and any(agent.state not in _OVER for agent in agents)
+        else_ends = (
+            f"; its teammates wait {stand.grace_seconds:g} s for that, and then end" if waiting else ""
+        )
+        yield f"swarm resume {stand.team} takes the run up again{else_ends}"
 
 
 def _for_teammates(stand: Stand, which: str, agents: Sequence[Present]) -> Iterator[str]:

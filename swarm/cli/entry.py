@@ -18,6 +18,9 @@ from swarm.errors import SwarmError
 
 Handler = Callable[[Mapping[str, Any], Io], int]
 
+_LEADING = (("run",), ("demo",), ("resume",))
+"""The verbs that lead a team: for these `kill` and a closed terminal mean what Ctrl-C does."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command with the process's own streams, and return its exit code."""
@@ -82,7 +85,12 @@ def _run(argv: Sequence[str], io: Io) -> int:
     io.apply(args)
     if io.verbose:
         _show_log(io)
-    return load(verb.handler)(args, io)
+    if verb.path not in _LEADING:
+        return load(verb.handler)(args, io)
+    from swarm.leader.signals import interrupting
+
+    with interrupting():  # before all that such a verb imports, which takes most of a second
+        return load(verb.handler)(args, io)
 
 
 def parse(argv: Sequence[str], io: Io) -> tuple[Verb, Mapping[str, Any]] | None:

@@ -17,7 +17,6 @@ from swarm.errors import StateError
 from swarm.leader.earlier import backend_before, take_up
 from swarm.leader.launch import add_missing_tasks, prepare_again
 from swarm.leader.options import RunOptions
-from swarm.leader.signals import interrupting
 from swarm.storage import syscalls
 from swarm.storage.team import Team
 from swarm.teamfile.budget import terms_of
@@ -46,14 +45,13 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
         backend_reason=reason,
         timeout_seconds=args["timeout"],
     )
-    with interrupting():
-        prepare_again(team, loaded, options, io.settings)
-        log = syscalls.find_stat(team.layout.events)
-        with cleaned_up(team, io.environ, None):
-            earlier = take_up(team, backend)
-        team.costs.set_terms(terms_of(loaded.team))
-        add_missing_tasks(team, loaded)
-        return drive(team, loaded, options, io, earlier, since=log.st_size if log is not None else 0)
+    prepare_again(team, loaded, options, io.settings)
+    log = syscalls.find_stat(team.layout.events)
+    with cleaned_up(team, io.environ, None):
+        earlier = take_up(team, backend)
+    team.costs.set_terms(terms_of(loaded.team))
+    add_missing_tasks(team, loaded)
+    return drive(team, loaded, options, io, earlier, since=log.st_size if log is not None else 0)
 
 
 def _budget(team: Team, given: float | None) -> float | None:

@@ -16,6 +16,7 @@ from swarm.backends.port import Backend
 from swarm.backends.select import IN_PROCESS, select_backend
 from swarm.cli.backends import make_backend
 from swarm.cli.closing import print_closing
+from swarm.cli.leader_log import complaints_told
 from swarm.cli.live import LiveView, PlainLines
 from swarm.cli.render import printable
 from swarm.cli.scratch import examples_dir, make_scratch
@@ -27,7 +28,7 @@ from swarm.leader.launch import prepare
 from swarm.leader.options import RunOptions
 from swarm.leader.outcome import RunResult, render_result
 from swarm.leader.run import Run
-from swarm.leader.signals import heeded, interrupting
+from swarm.leader.signals import heeded
 from swarm.permissions.modes import check_mode
 from swarm.settings import SCRIPTED_MODEL
 from swarm.storage.creation import teams_lock
@@ -90,12 +91,11 @@ def _options(args: Mapping[str, Any], io: Io, workspace: str | None = None) -> R
 def _go(loaded: LoadedTeamFile, options: RunOptions, io: Io) -> int:
     """Make the team and lead it; interrupted before it is whole, it is gone again."""
     check_models(loaded, io)
-    with interrupting():
-        try:
-            team = prepare(loaded, options, io.settings)
-        except KeyboardInterrupt as error:
-            raise _not_begun("there is no team of it") from error
-        return drive(team, loaded, options, io)
+    try:
+        team = prepare(loaded, options, io.settings)
+    except KeyboardInterrupt as error:
+        raise _not_begun("there is no team of it") from error
+    return drive(team, loaded, options, io)
 
 
 def _not_begun(what: str) -> SwarmError:
@@ -124,7 +124,8 @@ def drive(
     """
     try:
         _tell(team, loaded, options, io)
-        result = asyncio.run(_drive(team, loaded, options, io, earlier, since))
+        with complaints_told(io):
+            result = asyncio.run(_drive(team, loaded, options, io, earlier, since))
     except KeyboardInterrupt as error:  # the loop did not listen yet
         raise _not_begun(f"swarm resume {team.name} begins it, swarm team delete gives it up") from error
     with suppress(BrokenPipeError):  # the run is over, and its outcome stands, whoever reads it

@@ -31,6 +31,7 @@ def status(args: Mapping[str, Any], io: Io) -> int:
         shown = {
             "team": team.name,
             "native": True,  # others are not opened
+            "leader": leader_state(team),
             "agents": [agent_object(agent) for agent in agents],
             "tasks": board.counts(),
             "permissions": asked,
@@ -61,6 +62,7 @@ def _screen(
         led=leader == "alive",
         has_run=leader == "gone" or os.path.exists(team.layout.team_file),
         unfinished=any(not shown.task.finished for shown in board.tasks),
+        grace_seconds=io.settings.orphan_grace_seconds if leader == "gone" else None,
         failed=tuple(shown.task.id for shown in board.tasks if shown.task.status == "failed"),
     )
     below = [clip(line, io.columns or sys.maxsize) for line in advice(stand, agents)]

@@ -63,6 +63,7 @@ def prune(args: Mapping[str, Any], io: Io) -> int:
     """Remove what a resting team needs no more, and say how much that was."""
     only_for_people(io, "prune a team")
     team = open_team(io.root, args["name"], io.settings, io.clock)
+    _end_commands(team.name, io)
     freed = prune_team(team, force=args["force"])
     if io.json:
         groups = [{"what": group.what, "items": group.items, "bytes": group.size} for group in freed]

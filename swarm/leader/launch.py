@@ -6,6 +6,7 @@ Everything that can be refused is refused before anything is written.
 from __future__ import annotations
 
 import os
+import shutil
 
 from swarm.core.identity import USER, check_name
 from swarm.core.price import parse_prices
@@ -31,6 +32,7 @@ def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> 
     _check_size(loaded, options, settings)
     refuse_occupied(options.root, name, workspace, settings)
     repository = GitWorkspace(workspace)
+    _check_git(repository, workspace)
     if repository.is_repository() and not options.allow_dirty:
         _check_clean(repository, workspace, loaded)
     made: list[Team] = []
@@ -71,6 +73,7 @@ def prepare_again(team: Team, loaded: LoadedTeamFile, options: RunOptions, setti
     _check_prices(team, loaded)
     refuse_busy_workspace(options.root, workspace, settings, besides=team.name)
     repository = GitWorkspace(workspace)
+    _check_git(repository, workspace)
     if repository.is_repository():
         repository.keep_ref(team.name, replace=False)
 
@@ -98,6 +101,16 @@ def _check_prices(team: Team, loaded: LoadedTeamFile) -> None:
     for member in team.roster.load().members if loaded.team.budget is not None else ():
         if member.model and price_of(member.model, prices) is None:
             raise no_price(member.model)
+
+
+def _check_git(repository: GitWorkspace, workspace: str) -> None:
+    """Refuse a repository that no work could be committed to."""
+    if shutil.which("git") is None and repository.has_git_files():
+        raise ConfigError(
+            f"{workspace} is a git repository, but git is not on PATH; work could not be committed",
+            code="bad_value",
+            details={"path": workspace},
+        )
 
 
 def _check_clean(repository: GitWorkspace, workspace: str, loaded: LoadedTeamFile) -> None:

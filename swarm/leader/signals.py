@@ -9,6 +9,27 @@ from contextlib import contextmanager
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class _Interrupt:
+    """The one interrupt that the first signal is; while `held` it waits."""
+
+    def __init__(self) -> None:
+        self.held = False
+        self._waits = False
+        self._came = False
+
+    def hear(self, *_ignored: object) -> None:
+        self._waits = not self._came
+        self.act()
+
+    def act(self) -> None:
+        if self._waits and not self.held:
+            self._waits, self._came = False, True
+            raise KeyboardInterrupt
+
+
+_heard: list[_Interrupt] = []
+
+
 def heeded() -> list[signal.Signals]:
     """Return those signals that end a run: not one that is ignored, as `nohup` wants it."""
     return [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
@@ -17,29 +38,28 @@ def heeded() -> list[signal.Signals]:
 @contextmanager
 def interrupting() -> Iterator[None]:
     """Have the first of these signals raise KeyboardInterrupt, and no other disturb what that undoes."""
+    interrupt = _Interrupt()
     before = {number: signal.getsignal(number) for number in heeded()}
-    came = False
-
-    def interrupt(*_ignored: object) -> None:
-        nonlocal came
-        if not came:
-            came = True
-            raise KeyboardInterrupt
-
     for number in before:
-        signal.signal(number, interrupt)
+        signal.signal(number, interrupt.hear)
+    _heard.append(interrupt)
     try:
         yield
     finally:
+        _heard.remove(interrupt)
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Let these signals come only when the block has ended; what it made is known by then."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    """Let that interrupt come only when the block has ended; what it made is known by then."""
+    for interrupt in _heard:
+        interrupt.held = True
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for interrupt in _heard:
+            interrupt.held = False
+    for interrupt in _heard:
+        interrupt.act()

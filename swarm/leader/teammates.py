@@ -174,7 +174,7 @@ class Teammates:
                 await begin(self._team, self._backend, spec)
             except SwarmError as error:
                 facts = {"swarm_agent": spec.name, "swarm_error": str(error)}
-                logger.warning("teammate not restarted", extra=facts)
+                logger.warning("not started anew", extra=facts)
                 if error.code != "agent_alive":
                     continue
                 self._lives.remove(spec.run_id)  # somebody else was first: welcome at the next look
@@ -182,7 +182,7 @@ class Teammates:
             self._watched.append(spec.name)
             self._ready_by[spec.name] = time.monotonic() + self._team.settings.ready_timeout_seconds
             return
-        logger.error("teammate given up", extra={"swarm_agent": spec.name})
+        logger.error("given up, as it has died too often", extra={"swarm_agent": spec.name})
 
     def _in_a_while(self) -> float:
         return time.monotonic() + self._kill_wait
@@ -226,7 +226,7 @@ class Teammates:
                 )
             except SwarmError as error:  # on another host, for instance: it finds its leader gone
                 facts = {"swarm_agent": name, "swarm_error": str(error)}
-                logger.warning("teammate not ended", extra=facts)
+                logger.warning("not ended", extra=facts)
 
     def _dead_others(self) -> list[str]:
         """Return those of somebody else that died without a word, which nobody has written down yet."""

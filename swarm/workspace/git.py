@@ -54,17 +54,19 @@ class GitWorkspace:
         """
         if self.is_repository():
             return True
-        if not expected and not self._has_git_files():
+        if not expected and not self.has_git_files():
             return False
         try:
             answer = self._try("rev-parse", "--is-inside-work-tree")
+        except FileNotFoundError as error:
+            raise WorkspaceError("run", "git is not installed, or not on PATH", self._path) from error
         except OSError as error:
             raise WorkspaceError("run", str(error.strerror), self._path) from error
         if answer.code == 0 and not expected:
             return False  # a bare repository, or the inside of a `.git`
         raise WorkspaceError("find the repository", answer.last_line, self._path, answer.ending)
 
-    def _has_git_files(self) -> bool:
+    def has_git_files(self) -> bool:
         """Tell whether what looks like a repository holds the workspace, whatever git says of it."""
         folder = self._path
         while True:

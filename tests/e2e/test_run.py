@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -126,6 +127,28 @@ def test_a_signal_ends_the_run_in_order(shell: Shell, number: signal.Signals) ->
     assert process.returncode == 130, err
     assert status_of(shell, "1")["status"] == "pending"
     assert processes_of_run(json.loads(out)["run"]) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_long_before_the_first_teammate_is_an_interrupt_too(
+    shell: Shell, number: signal.Signals
+) -> None:
+    """The program is still being loaded; nothing is made yet."""
+    process = shell.start("run", write_team(shell, [a_task("a")]))
+    wait_until(lambda: hears(process.pid, number), timeout=20)
+
+    process.send_signal(number)
+    _, err = process.communicate(timeout=30)
+
+    assert (process.returncode, err.splitlines()[-1][:18]) == (130, "error: interrupted")
+    assert not (shell.root / "teams" / "t1").exists()
+
+
+def hears(pid: int, number: signal.Signals) -> bool:
+    """Whether this process catches that signal."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught, 16) >> (number - 1) & 1)
 
 
 def test_a_terminal_that_is_closed_ends_the_run_in_order(shell: Shell) -> None:

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -185,3 +186,19 @@ def test_an_agent_cannot_change_what_verifies_its_task(shell: Shell) -> None:
 
     assert ended.code == 6
     assert status_of(shell, "1")["metadata"]["swarm"]["verify"] == ["false"]
+
+
+def test_a_repository_without_git_is_refused_before_anything_is_made(shell: Shell) -> None:
+    """Else each task would be done, and fail three times at its commit."""
+    file = write_team(shell, [a_task("a")])
+    (shell.cwd / "ws" / ".git").mkdir()
+    (shell.cwd / "ws" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+
+    ended = replace(shell, path=str(shell.cwd / "nothing")).swarm("run", file)
+
+    assert ended.code == 2
+    assert ended.err == (
+        f"error: {shell.cwd / 'ws'} is a git repository, but git is not on PATH; "
+        "work could not be committed\n"
+    )
+    assert not (shell.root / "teams" / "t1").exists()

@@ -77,7 +77,8 @@ def test_the_object_has_the_documented_shape(sick: Swarm) -> None:
 
 
 def test_every_kind_of_finding_is_documented() -> None:
-    sources = [*(PACKAGE / "storage").glob("health*.py"), PACKAGE / "cli/installation.py"]
+    cli = (PACKAGE / "cli/installation.py", PACKAGE / "cli/left_panes.py")
+    sources = [*(PACKAGE / "storage").glob("health*.py"), *cli]
     text = "\n".join(path.read_text() for path in sources)
     kinds = set(re.findall(r'\bkind="(\w+)"', text)) | set(re.findall(r'"(\w+_task_file)"', text))
     section = page_text("json.md").partition("## `doctor`")[2].partition("\n## ")[0]

@@ -2,14 +2,17 @@
 
 import errno
 import os
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from swarm.storage.syscalls import fault_hook
+from swarm.storage.team import Team
 from tests.support.documented import example
 from tests.unit.cli.conftest import Swarm
-from tests.unit.cli.steps import add, claimed
+from tests.unit.cli.steps import a_record, add, claimed
 
 
 def root() -> Path:
@@ -93,3 +96,17 @@ def test_pruning_says_what_is_free_again(demo: Swarm) -> None:
 def test_an_unknown_team_is_not_found(demo: Swarm) -> None:
     for verb in ("archive", "prune"):
         assert demo("team", verb, "nosuch", "--json").error()["code"] == "no_such_team"
+
+
+@pytest.mark.parametrize("verb", ["prune", "archive", "delete"])
+def test_what_a_killed_leader_left_running_ends(demo: Swarm, team: Team, verb: str) -> None:
+    """A command of a teammate in the leader's process goes on when that is killed."""
+    gone = a_record("w1", pid=2**22 + 1)
+    team.agents.save(gone)
+    marked = {**os.environ, "SWARM_RUN_ID": gone.run_id}
+    with subprocess.Popen(["sleep", "60"], env=marked, start_new_session=True) as command:
+        try:
+            assert demo("team", verb, "demo", "--force").code == 0
+            assert command.wait(5) == -signal.SIGKILL
+        finally:
+            command.kill()

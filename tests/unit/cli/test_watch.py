@@ -26,7 +26,7 @@ def test_status_counts_tasks_and_knows_every_teammate(demo: Swarm, team: Team) -
     team.agents.save(a_record("w1", task="1"))
 
     status = demo("status", "--json").json()
-    assert list(status) == ["team", "native", "agents", "tasks", "permissions", "usd"]
+    assert list(status) == ["team", "native", "leader", "agents", "tasks", "permissions", "usd"]
     assert (status["team"], status["native"], status["permissions"], status["usd"]) == ("demo", True, 0, 0.0)
     assert status["tasks"] == {
         "pending": 2,
@@ -104,7 +104,10 @@ def test_status_says_what_helps(demo: Swarm, team: Team) -> None:
         "swarm continue w2 lets it go on",
     ]
     team.agents.save(a_record("team-lead", pid=GONE_PID))
-    assert demo("status").lines[-2] == "swarm resume demo takes the run up again"
+    assert demo("status").lines[-2] == (
+        "swarm resume demo takes the run up again; its teammates wait 1.2 s for that, and then end"
+    )
+    assert demo("status", "--json").json()["leader"] == "gone"
     team.agents.save(a_record("w1"))
     team.agents.save(a_record("w2"))
     team.agents.save(a_record("team-lead"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 
@@ -52,7 +51,7 @@ def test_an_ignored_hang_up_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with interrupting():
-            os.kill(os.getpid(), signal.SIGHUP)
+            signal.raise_signal(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
 
@@ -74,5 +73,5 @@ class SendFrom:
     def __call__(self, call: str, path: str, size: int) -> int | None:
         self._seen += 1
         if self._seen in self._at:
-            os.kill(os.getpid(), self._number)
+            signal.raise_signal(self._number)
         return None
