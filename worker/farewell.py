@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import os
-import signal
-import time
+import subprocess
 
-_LOOK_SECONDS = 0.02
-_GIVEN_UP_SECONDS = 10.0
-_ROUNDS = 3
-_BETWEEN_SECONDS = 0.2
+_NUDGE = 'for round in 1 2 3 4 5 6 7 8 9 10; do sleep 0.3; kill -CHLD "$1" || exit 0; done'
 
 
 def nudge_when_gone() -> None:
-    """Leave a process behind that has our parent look for ended children a moment after our end.
+    """Leave a small program behind that has our parent look for ended children in the moments after our end.
 
-    tmux was seen to miss that one of several has ended; its pane, and so the server, then stay for good.
+    tmux was seen to miss that one of several has ended; its pane, and so the server, then stay for good. The
+    program has a session of its own, nothing of our environment, and none of our terminal, which would keep
+    the pane open.
     """
-    server, us = os.getppid(), os.getpid()
-    if os.fork() == 0:
-        try:
-            _wait_and_nudge(server, us)
-        finally:
-            os._exit(0)
-
-
-def _wait_and_nudge(server: int, parent: int) -> None:
-    os.setsid()
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for number in range(3):  # who holds the terminal open keeps the pane
-        os.dup2(nowhere, number)
-    deadline = time.monotonic() + _GIVEN_UP_SECONDS
-    while os.getppid() == parent and time.monotonic() < deadline:
-        time.sleep(_LOOK_SECONDS)
-    for _ in range(_ROUNDS):
-        time.sleep(_BETWEEN_SECONDS)
-        os.kill(server, signal.SIGCHLD)
+    subprocess.Popen(
+        ["/bin/sh", "-c", _NUDGE, "sh", str(os.getppid())],
+        env={"PATH": os.defpath},
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
