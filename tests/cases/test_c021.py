@@ -58,7 +58,7 @@ def test_without_tmux_nothing_is_begun(shell: Shell, no_tmux: str) -> None:
 
     assert ended.code == 2
     said = json.loads(ended.err)["error"]["message"]
-    needs = "the backend 'tmux', asked for by --backend, needs tmux, which is not installed"
+    needs = "the backend 'tmux' needs tmux, which is not installed"
     assert said == f"{needs}; use --backend in-process"
     assert not (shell.root / "teams").exists()
 

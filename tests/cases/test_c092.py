@@ -85,6 +85,7 @@ LOOKS = {
     "status": ["status"],
     "logs": ["logs", "w1"],
     "events": ["events"],
+    "cost": ["cost"],
     "plan": ["plan", "team.yaml"],
 }
 ELSEWHERE = {"init", "validate", "completion", "doctor", "task wait"} | {
