@@ -8,7 +8,8 @@ from swarm.workspace.processes import Leader, ask_marked, kill_one, kill_tree
 COMMIT_MARK = "SWARM_COMMIT"
 """Variable that marks git and its hooks while they commit for the life whose run id it holds."""
 
-_GIT_SECONDS = 2.0
+_GIT_SECONDS = 5.0
+"""How long git may take to give its locks back: on a busy machine longer than commands are given to end."""
 
 
 def end_leftovers(life: AgentRecord, *, wait: float) -> tuple[int, ...]:
@@ -36,5 +37,5 @@ def end_life(process: Leader | None, run_id: str, *, wait: float) -> tuple[int, 
     """
     if process is not None:
         kill_one(process)
-    ask_marked(f"{COMMIT_MARK}={run_id}", min(wait, _GIT_SECONDS))
+    ask_marked(f"{COMMIT_MARK}={run_id}", _GIT_SECONDS)
     return kill_tree(process, f"SWARM_RUN_ID={run_id}", wait)

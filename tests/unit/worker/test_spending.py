@@ -43,7 +43,7 @@ async def test_a_call_is_booked_for_the_task_in_hand(team: Team, spending: Spend
 
     table = team.costs.table()
     assert table.reserved == 0
-    assert table.tasks["1"].micros == table.agents["w1"].micros == 1_000 + 800 + 1_000
+    assert table.tasks["1"].micros == table.agents["w1"].micros == 1_000 + 1_600 + 1_000
 
 
 async def test_a_call_that_was_not_served_costs_nothing(team: Team, spending: Spending) -> None:
