@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -43,13 +45,20 @@ def a_hook(team: LiveTeam, name: str, text: str) -> None:
     hook.chmod(0o755)
 
 
-def killed_in_a_hook(team: LiveTeam, by: str = "kill -9") -> None:
-    with OwnProcess(team, "w1") as worker:
-        wait_until((team.workspace / ".git/hung").exists, timeout=15, what="the hook runs")
-        if by == "kill -9":
-            worker.kill()
-        else:
-            assert end_agents(team.team, ["w1"], by=USER, timeout=0, force=True) == {"w1": "killed"}
+@pytest.fixture
+def ends() -> Iterator[ExitStack]:
+    """What ends with the test: until then git goes on as the dead worker has left it."""
+    with ExitStack() as stack:
+        yield stack
+
+
+def killed_in_a_hook(team: LiveTeam, ends: ExitStack, by: str = "kill -9") -> None:
+    worker = ends.enter_context(OwnProcess(team, "w1"))
+    wait_until((team.workspace / ".git/hung").exists, timeout=15, what="the hook runs")
+    if by == "kill -9":
+        worker.kill()
+    else:
+        assert end_agents(team.team, ["w1"], by=USER, timeout=0, force=True) == {"w1": "killed"}
 
 
 def done_by(team: LiveTeam, name: str, life: int) -> str | None:
@@ -70,11 +79,11 @@ def head(team: LiveTeam) -> str:
 @pytest.mark.parametrize("by", ["kill -9", "stop --force"])
 @pytest.mark.parametrize(("name", "life", "deaf"), [("w1", 2, ""), ("w2", 1, "trap '' TERM;")])
 def test_a_commit_that_was_cut_off_locks_nobody_out(
-    team: LiveTeam, name: str, life: int, deaf: str, by: str
+    team: LiveTeam, ends: ExitStack, name: str, life: int, deaf: str, by: str
 ) -> None:
     """Else no task of the team could be committed any more, and each would fail three times."""
     a_hook(team, "pre-commit", HANGS_ONCE % deaf)
-    killed_in_a_hook(team, by)
+    killed_in_a_hook(team, ends, by)
 
     commit = done_by(team, name, life)
 
@@ -85,10 +94,12 @@ def test_a_commit_that_was_cut_off_locks_nobody_out(
 
 
 @pytest.mark.parametrize(("name", "life"), [("w1", 2), ("w2", 1)])
-def test_a_commit_that_had_landed_is_the_commit_of_the_task(team: LiveTeam, name: str, life: int) -> None:
+def test_a_commit_that_had_landed_is_the_commit_of_the_task(
+    team: LiveTeam, ends: ExitStack, name: str, life: int
+) -> None:
     """Nothing is left to commit then, but the work has a commit all the same, and one only."""
     a_hook(team, "post-commit", HANGS_ONCE % "")
-    killed_in_a_hook(team)
+    killed_in_a_hook(team, ends)
 
     commit = done_by(team, name, life)
 
