@@ -62,6 +62,8 @@ class Settings(Value):
     output_tokens_escalated: int = 64_000  # tried once where the limit above cut an answer off
     output_recoveries_max: int = 3  # further requests that ask the model to go on where it was cut off
 
+    mail_talks_max: int = 20  # in a row, about nothing but mail of teammates: two that answer each other
+
     # The model service
     model_tries_max: int = 6
     model_retry_min_seconds: float = 1.0

@@ -49,6 +49,8 @@ CLAIM_LOST = "claim_lost"
 FAULT = "fault"
 
 _SHOWN_CHARS = 300
+_REPORT_CHARS_MAX = 20_000
+"""A report is copied into task, events, mail and the next tasks' first messages."""
 
 
 class Session:
@@ -281,7 +283,12 @@ class Session:
     def _summary(self, terminal: Terminal) -> str:
         ending = self._talk.context.ending
         said = ending.text if ending is not None and ending.text.strip() else terminal.text
-        return clean(said or _last_words(terminal.messages)).strip() or "(no summary)"
+        text = clean(said or _last_words(terminal.messages)).strip() or "(no summary)"
+        if len(text) <= _REPORT_CHARS_MAX:
+            return text
+        return (
+            f"{text[:_REPORT_CHARS_MAX]}\n(cut; all of it is in the transcript of {self._bench.agent.name})"
+        )
 
 
 async def _ended(working: asyncio.Future[Any]) -> None:

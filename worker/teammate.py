@@ -10,7 +10,7 @@ import logging
 from contextlib import suppress
 from functools import partial
 
-from swarm.core.identity import LEADER
+from swarm.core.identity import LEADER, USER
 from swarm.core.message import idle_notification, shutdown_reply, task_report
 from swarm.core.operations import Refusal
 from swarm.core.task import Task
@@ -27,7 +27,7 @@ from worker.idle import IdleReason, idle_reason
 from worker.orders import ORPHANED, Orders
 from worker.presence import Presence
 from worker.session.history import carried_mail, last_task, session_to_continue
-from worker.session.mail import has_letters
+from worker.session.mail import senders_of_letters
 from worker.session.transcript import read_transcript
 from worker.workbench import Workbench
 
@@ -56,6 +56,7 @@ class Teammate:
         self._rests_because: IdleReason | None = None
         self._unsettled: HeldClaim | None = None
         self._looked_back = False
+        self._talks = 0
         self._no_room = False
         self._is_new = True
 
@@ -165,7 +166,7 @@ class Teammate:
         return None if session_to_continue(lines, task.id, task.attempts) is None else task.id
 
     async def _work(self, task: Task) -> None:
-        self._resting, self._rests_because = False, None
+        self._resting, self._rests_because, self._talks = False, None, 0
         self._unsettled = HeldClaim(self._store, task)
         session = Session(self._bench, self._unsettled, self._stop, self._hold, self._why_stopped)
         self._presence.working(task.id, session.id)
@@ -183,9 +184,10 @@ class Teammate:
         or when the next life begins.
         """
         model = self._bench.models.model_for_mail()
-        if model is None or not (
-            self._was_cut_off() or has_letters(self._team.inbox(self._name), self._name)
-        ):
+        if model is None:
+            return False
+        senders = senders_of_letters(self._team.inbox(self._name), self._name)
+        if not (self._was_cut_off() or senders) or self._talks_too_much(senders):
             return False
         self._resting, self._rests_because = False, None
         talk = Correspondence(self._bench, model, self._stop, self._hold)
@@ -196,6 +198,21 @@ class Teammate:
         if terminal.error is not None:
             self._tell_leader(f"My mail was not read: {terminal.error}", "mail not read")
         return terminal.error is None
+
+    def _talks_too_much(self, senders: frozenset[str]) -> bool:
+        """Count talks about nothing but mail of teammates; after so many the next task has to come first.
+
+        Two that answer each other would else never end.
+        """
+        if senders & {LEADER, USER}:
+            self._talks = 0
+            return False
+        self._talks += 1
+        most = self._team.settings.mail_talks_max
+        if self._talks == most + 1:
+            read = f"I have read mail of teammates {most} times without a task"
+            self._tell_leader(f"{read}; what comes now waits for the next one.", "mail waits")
+        return self._talks > most
 
     def _was_cut_off(self) -> bool:
         """Tell, once in each life, whether an earlier one took mail that may never have reached its model."""

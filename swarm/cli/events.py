@@ -44,7 +44,7 @@ _SAYINGS = {
     "permission_resolved": "answered a permission request",
     "rule_added": "added a rule",
     "budget_spent": "has no money for its next call",
-    "rate_limited": "is asked by the model to slow down",
+    "rate_limited": "waits for the model service",
     "mail_expired": "let mail expire",
     "task_edit_reverted": "took back an edit of task {task}",
     "store_repaired": "mended the files",

@@ -6,11 +6,15 @@ or repeated. Read once for each session: a change counts from the next one on.
 
 from __future__ import annotations
 
+import logging
 import os
+import stat
 from collections.abc import Iterator, Sequence
 
 from swarm.core.untrusted import clean
 from swarm.values import Value
+
+logger = logging.getLogger(__name__)
 
 USER_FILES = ("CLAUDE.md",)
 """In the user's configuration folder."""
@@ -35,14 +39,22 @@ class Instructions(Value):
 
 
 def read_instructions(config_root: str, workspace: str) -> tuple[Instructions, ...]:
-    """Return the files that there are, weakest first; one that several names lead to comes once."""
+    """Return the files that there are, weakest first; one that several names lead to comes once.
+
+    A link of the workspace that leads out of it is passed over: who wrote the repository would else have any
+    file of this machine sent to the model.
+    """
     found: dict[str, Instructions] = {}
-    places = [os.path.join(config_root, name) for name in USER_FILES]
-    places += [os.path.join(workspace, name) for name in PROJECT_FILES]
-    for path in places:
-        text = _read(path)
+    inside = os.path.realpath(workspace)
+    places: list[tuple[str, str | None]] = [(os.path.join(config_root, one), None) for one in USER_FILES]
+    places += [(os.path.join(workspace, name), inside) for name in PROJECT_FILES]
+    for path, folder in places:
+        real = os.path.realpath(path)
+        if folder is not None and os.path.commonpath([real, folder]) != folder:
+            logger.warning("instructions passed over", extra={"swarm_path": path, "swarm_target": real})
+            continue
+        text = _read(real)
         if text:
-            real = os.path.realpath(path)
             found.pop(real, None)
             found[real] = Instructions(path=path, text=text)
     return tuple(found.values())
@@ -67,9 +79,18 @@ def _parts(instructions: Sequence[Instructions], today: str) -> Iterator[str]:
 
 
 def _read(path: str) -> str:
-    """Return the text of a file, cut if it is very long; empty for one that is not there or no text."""
+    """Return the text of a file, cut if it is very long; empty for one that is not there or no text.
+
+    What is no file, a pipe for example, is not waited for.
+    """
     try:
-        with open(path, encoding="utf-8", errors="strict") as file:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        with open(descriptor, encoding="utf-8", errors="strict") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return ""
             text = file.read(FILE_CHARS_MAX + 1)
     except (OSError, UnicodeDecodeError):
         return ""

@@ -16,6 +16,7 @@ from worker.model.port import BlockDone, TextDelta, TurnDone
 COUNTERS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 """What a service counts for an answer; one that it leaves out counts as 0."""
 
+_DEPTH_MAX = 100
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 
 
@@ -148,19 +149,37 @@ class _Open:
         for field, pieces in self._grown.items():
             self._block[field] = _joined([str(self._block.get(field) or ""), *pieces])
         if self._block.get("type") == "tool_use":
-            self._block["input"] = self._input()
+            self._block = {**_sendable(self._block | {"input": None}), "input": self._input()}
         return self._block
 
     def _input(self) -> dict[str, Any]:
         raw = _joined(self._json)
         if not raw.strip():
             given = self._block.get("input")
-            return given if isinstance(given, dict) else {}
+            return _sendable(given) if isinstance(given, dict) and not _is_too_deep(given) else {}
         try:
             parsed = json.loads(raw, parse_constant=_no_number)
-        except ValueError:
+        except (ValueError, RecursionError):
             return unparsed_input(raw)
-        return _sendable(parsed) if isinstance(parsed, dict) else unparsed_input(raw)
+        if not isinstance(parsed, dict) or _is_too_deep(parsed):
+            return unparsed_input(raw)
+        sendable: dict[str, Any] = _sendable(parsed)
+        return sendable
+
+
+def _is_too_deep(value: Any) -> bool:
+    """Whether something is nested so deeply that working with it would exhaust the stack."""
+    level = [value]
+    for _ in range(_DEPTH_MAX):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _no_number(word: str) -> NoReturn:

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from swarm.errors import ModelError
 from swarm.settings import Settings
-from worker.model.access import KEYS, check_access
+from worker.model.access import KEYS, base_url, check_access
 from worker.model.failures import BROKEN_OFF, STALLED, UNREACHABLE, failure, service_failure
 
 if TYPE_CHECKING:
     import anthropic
     import httpx2
 
-DEFAULT_BASE_URL = "https://api.anthropic.com"
 _PING = "ping"
 _OK = 200
 
@@ -127,7 +126,7 @@ class Connection:
         return anthropic.AsyncAnthropic(
             api_key=key,
             auth_token=None if key else token,
-            base_url=self._environ.get("ANTHROPIC_BASE_URL") or DEFAULT_BASE_URL,
+            base_url=base_url(self._environ),
             max_retries=0,
             timeout=limits,
         )

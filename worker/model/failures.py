@@ -24,8 +24,6 @@ NO_BUDGET = "budget_spent"
 PASSING = frozenset({OVERLOADED, RATE_LIMITED, SERVER_ERROR, UNREACHABLE, BROKEN_OFF, STALLED})
 """Kinds after which the same request may succeed a little later."""
 
-UNBILLED = frozenset({OVERLOADED, RATE_LIMITED, SERVER_ERROR, BAD_REQUEST, NO_ACCESS, NO_SUCH_MODEL})
-
 _BY_TYPE = {
     "overloaded_error": OVERLOADED,
     "rate_limit_error": RATE_LIMITED,

@@ -40,9 +40,9 @@ class MailReader:
         return blocks
 
 
-def has_letters(inbox: Inbox, owner: str) -> bool:
-    """Tell whether there is mail for the model, beside orders that the runtime obeys by itself."""
-    return any(order_in(mail, owner) is None for mail in inbox.peek())
+def senders_of_letters(inbox: Inbox, owner: str) -> frozenset[str]:
+    """Return who has written to the model, beside orders that the runtime obeys by itself."""
+    return frozenset(mail.sender for mail in inbox.peek() if order_in(mail, owner) is None)
 
 
 def order_in(mail: Mail, owner: str) -> dict[str, object] | None:

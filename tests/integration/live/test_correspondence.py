@@ -14,7 +14,7 @@ from swarm.core.message import pause_order, shutdown_request
 from swarm.testing.wait import eventually
 from tests.support.live_runs import begin, idle_team, state_of, told
 from tests.support.live_team import LiveTeam
-from tests.support.messages_api import MessagesApi, call, hold, http_error, reply
+from tests.support.messages_api import Exchange, MessagesApi, Reply, call, hold, http_error, reply
 from tests.support.models import FakeModel
 from worker.presence import Presence
 from worker.teammate import Teammate
@@ -229,3 +229,38 @@ async def test_mail_that_cannot_be_taken_is_not_tried_again_and_again(
 
     assert len(team.sessions("w1")) == 1
     assert [mail.text for mail in team.team.inbox("w1").peek()] == [QUESTION]
+
+
+async def test_two_that_answer_each_other_come_to_an_end(isolated_home: Path) -> None:
+    """Each letter would else open a session of its own, for ever, and cost money."""
+    team = LiveTeam(
+        isolated_home,
+        permissions={"mode": "bypassPermissions"},
+        teammates=[{"name": "w1"}, {"name": "w2"}],
+        tasks=[{"key": "job", "subject": "Do the job", "owner": "w2", "script": [{"say": "x"}]}],
+    )
+    team.team.tasks("user").cancel("1", "not wanted")
+
+    def answers(exchange: Exchange) -> Reply:
+        if exchange.turns:
+            return NOTED
+        me = "w1" if "**w1**" in str(exchange.body["system"]) else "w2"
+        other = {"w1": "w2", "w2": "w1"}[me]
+        return reply(call("SendMessage", {"to": other, "message": "And you?", "summary": "and you"}))
+
+    with MessagesApi(answers) as api:
+        for name in ("w1", "w2"):
+            begin(team, api, name)
+        team.send("w1", "Say hello to w2.")
+        await team.until(
+            lambda: any("waits for the next one" in text for text in texts(team)), "one stops", timeout=60
+        )
+        await team.until(
+            lambda: {state_of(team, "w1"), state_of(team, "w2")} == {"idle"}, "both rest", timeout=30
+        )
+        asked = len(api.exchanges)
+        team.send("w2", "Hello again.")  # a person is always heard
+        await team.until(lambda: len(api.exchanges) > asked, "a person is heard")
+        await team.stop()
+
+    assert asked <= 2 * (2 * 20 + 2)

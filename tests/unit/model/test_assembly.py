@@ -190,3 +190,26 @@ def test_it_is_complete_only_after_the_last_event() -> None:
 
     assert assembly.is_complete
     assert assembly.received_chars == 1
+
+
+@pytest.mark.parametrize("depth", [200, 900, 100_000])
+def test_an_input_that_is_nested_too_deeply_is_no_input(depth: int) -> None:
+    """To copy or check it would exhaust the stack."""
+    raw = '{"a": ' * depth + "1" + "}" * depth
+
+    assert content_of(*call_events(0, raw))[0]["input"] == {UNPARSED: raw}
+
+
+def test_ordinary_nesting_is_kept() -> None:
+    raw = '{"a": ' * 50 + "1" + "}" * 50
+
+    assert content_of(*call_events(0, raw))[0]["input"] == json.loads(raw)
+
+
+def test_a_name_that_cannot_be_written_is_mended_too() -> None:
+    start = {"type": "tool_use", "id": "t\ud83d", "name": "Re\ud83dad", "input": {"a\udc00": "b"}}
+
+    (block,) = content_of(*block_events(0, start))
+
+    assert json.dumps(block, ensure_ascii=False).encode()
+    assert (block["name"], block["input"]) == ("Re\ufffdad", {"a\ufffd": "b"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,31 @@ def test_no_file_can_end_the_reminder_and_speak_in_its_place(places: tuple[Path,
 
 def test_a_new_day_is_said_by_itself() -> None:
     assert "now 2026-12-01" in date_reminder("2026-12-01")
+
+
+@pytest.mark.parametrize("name", ["CLAUDE.md", "AGENTS.md", ".claude/CLAUDE.md"])
+def test_a_link_out_of_the_workspace_is_passed_over(places: tuple[Path, Path], name: str) -> None:
+    """Who wrote the repository would else have any file of the machine sent to the model."""
+    secret = places[0] / "key"
+    secret.write_text("secret")
+    (places[1] / name).symlink_to(secret)
+
+    assert texts(places) == []
+
+
+def test_a_folder_that_is_a_link_is_looked_through(places: tuple[Path, Path]) -> None:
+    (places[1] / ".claude").rmdir()
+    (places[1] / ".claude").symlink_to(places[0])
+    (places[0] / "CLAUDE.md").write_text("user")
+
+    assert texts(places) == ["user"]
+
+
+@pytest.mark.timeout(10)
+def test_what_is_no_file_is_not_waited_for(places: tuple[Path, Path]) -> None:
+    """A pipe would hang the agent, and whoever leads it."""
+    os.mkfifo(places[1] / "CLAUDE.md")
+    (places[1] / "AGENTS.md").symlink_to("/dev/zero")
+    os.mkfifo(places[0] / "CLAUDE.md")
+
+    assert texts(places) == []
