@@ -140,7 +140,10 @@ def test_a_signal_long_before_the_first_teammate_is_an_interrupt_too(
     process.send_signal(number)
     _, err = process.communicate(timeout=30)
 
-    assert (process.returncode, err.splitlines()[-1][:18]) == (130, "error: interrupted")
+    assert err.splitlines()[-1].startswith("error: interrupted")
+    # Where it came inside of code that is compiled while modules are loaded, Python ends itself by SIGINT, for
+    # which a shell has the same 130.
+    assert process.returncode in (130, -signal.SIGINT)
     assert not (shell.root / "teams" / "t1").exists()
 
 
