@@ -141,8 +141,8 @@ def test_a_signal_long_before_the_first_teammate_is_an_interrupt_too(
     _, err = process.communicate(timeout=30)
 
     assert err.splitlines()[-1].startswith("error: interrupted")
-    # Where it came inside of code that is compiled while modules are loaded, Python ends itself by SIGINT, for
-    # which a shell has the same 130.
+    # Where it came inside of code that is compiled while modules are loaded, Python ends itself by SIGINT,
+    # for which a shell has the same 130.
     assert process.returncode in (130, -signal.SIGINT)
     assert not (shell.root / "teams" / "t1").exists()
 
