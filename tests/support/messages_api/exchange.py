@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
@@ -105,11 +106,12 @@ class PrefixBreak(Value):
     where: str
 
 
-class Exchanges:
+class Exchanges(ABC):
     """What a test asks of a list of exchanges; in the order of arrival."""
 
+    @abstractmethod
     def all_exchanges(self) -> Sequence[Exchange]:
-        raise NotImplementedError
+        """Return them; who keeps them knows how."""
 
     @property
     def refused(self) -> list[Exchange]:
