@@ -9,7 +9,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from swarm.core.fields import EMPTY, mapping, optional_text, present, rest, text, text_or_empty
+from swarm.core.fields import (
+    EMPTY,
+    mapping,
+    optional_integer,
+    optional_text,
+    present,
+    rest,
+    text,
+    text_or_empty,
+)
 from swarm.values import Value
 
 OUTCOMES = ("allow", "deny", "expired")
@@ -17,7 +26,10 @@ VIAS = ("rule", "classifier", "human", "runtime")
 
 
 class PermissionRequest(Value):
-    """One tool call that waits for a decision; `why` and `suggested_rule` are for the person who is asked."""
+    """One tool call that waits for a decision; `why` and `suggested_rule` are for the person who is asked.
+
+    `number` is what people call it by: small, counted within the team, given when it is written down.
+    """
 
     id: str
     agent: str
@@ -32,6 +44,7 @@ class PermissionRequest(Value):
     deadline_at: str
     task: str | None = None
     suggested_rule: str | None = None
+    number: int | None = None
     extra: Mapping[str, Any] = EMPTY
 
 
@@ -72,6 +85,7 @@ def parse_request(obj: Mapping[str, Any]) -> PermissionRequest:
         cwd=text(obj, "cwd"),
         why=text_or_empty(obj, "why"),
         suggested_rule=optional_text(obj, "suggested_rule"),
+        number=optional_integer(obj, "number"),
         digest=text(obj, "digest"),
         created_at=text(obj, "created_at"),
         deadline_at=text(obj, "deadline_at"),
@@ -82,6 +96,7 @@ def parse_request(obj: Mapping[str, Any]) -> PermissionRequest:
 def render_request(request: PermissionRequest) -> dict[str, Any]:
     known = present(
         id=request.id,
+        number=request.number,
         agent=request.agent,
         run_id=request.run_id,
         task=request.task,
@@ -137,6 +152,7 @@ def render_resolution(resolution: Resolution) -> dict[str, Any]:
 _REQUEST_KEYS = frozenset(
     {
         "id",
+        "number",
         "agent",
         "run_id",
         "task",
