@@ -100,6 +100,11 @@ class TeamLayout(Value):
         return f"{self.permissions_dir}/rules.json"
 
     @property
+    def numbers(self) -> str:
+        """Who got the last number of a permission request."""
+        return f"{self.permissions_dir}/numbers.json"
+
+    @property
     def events(self) -> str:
         return f"{self.team_dir}/events.jsonl"
 
