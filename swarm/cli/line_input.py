@@ -113,24 +113,22 @@ class LineInput:
     def poll(self) -> tuple[str, ...]:
         """Return the lines that were completed since the last look."""
         lines: list[str] = []
+        fd = self._fd
+        if fd is None or not self._in_foreground():
+            return ()
         try:
-            if self._fd is None or not self._in_foreground():
-                return ()
             self._take_over()
             for _ in range(_READS):
-                if self._fd is None or not select.select([self._fd], [], [], 0)[0]:
+                if not select.select([fd], [], [], 0)[0]:
                     break
-                lines += self._read(self._fd)
+                data = os.read(fd, _READ_BYTES)
+                self._empty = 0 if data else self._empty + 1
+                lines += self._typed.feed(data)
         except (OSError, ValueError, termios.error):
             self._fd = None
-        return tuple(lines)
-
-    def _read(self, fd: int) -> Iterator[str]:
-        data = os.read(fd, _READ_BYTES)
-        self._empty = 0 if data else self._empty + 1
         if self._empty >= _EMPTY_READS:
             self._fd = None
-        return self._typed.feed(data)
+        return tuple(lines)
 
     def _in_foreground(self) -> bool:
         try:
