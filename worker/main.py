@@ -78,6 +78,7 @@ def make_workbench(spec: TeammateSpec, team: Team) -> Workbench:
         tools=built_in_tools(team.settings),
         models=_models(spec, team),
         in_repository=_is_in_repository(spec, workspace),
+        headless=spec.headless,
     )
 
 

@@ -1,32 +1,32 @@
-"""Asks before a tool runs. Nobody can be asked yet, so a question is written down and answered with no."""
+"""Decides before a tool runs: by rules and mode, and where these leave it open, by asking a person."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from swarm.core.globs import covers
-from swarm.core.identity import RUNTIME
-from swarm.core.permission import PermissionRequest, Resolution, render_request, request_digest
-from swarm.core.times import format_time
+from swarm.core.identity import RUNTIME, USER
+from swarm.core.permission import Resolution, request_digest
+from swarm.core.untrusted import clean
 from swarm.permissions.calls import Call, Decision, PathUse, Policy
 from swarm.permissions.paths import locate, real_path
 from swarm.permissions.pipeline import decide
 from swarm.permissions.rules import READERS, parse_rules
 from swarm.storage.team import Team
+from worker.asking import NOBODY_TO_ASK, Asking, Unanswered, Waits
 from worker.context.agent import AgentContext
 from worker.tools.contract import MayRead
-from worker.tools.current import current_call
 
-_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
-_SUFFIX_LENGTH = 7
 _RULES_FILE = "rules.json"
-NOBODY_TO_ASK = "no rule allows it and nobody can be asked"
+_NEVER_ASKS = "dontAsk"
 
 
 class PermissionGate:
-    """Decides on the calls of one session. Rules are read for each call: a new one counts at once."""
+    """Decides on the calls of one session. Rules are read for each call: a new one counts at once.
+
+    Where nobody can be asked (`headless`) what needs asking is denied at once. `check` raises when the
+    calls are no longer ours to make; then no answer is waited for.
+    """
 
     def __init__(
         self,
@@ -35,21 +35,68 @@ class PermissionGate:
         policy: Policy,
         task_id: str | None,
         files: Sequence[str] = (),
+        *,
+        headless: bool = False,
+        waits: Waits | None = None,
+        check: Callable[[], object] = lambda: None,
     ) -> None:
         self._team = team
         self._agent = agent
         self._policy = policy
-        self._task_id = task_id
         self._files = tuple(files)
+        self._headless = headless
+        self._asking = Asking(team, agent, task_id, waits, check)
+        self._denied: dict[str, Decision] = {}
+        self._notes: list[str] = []
 
     async def __call__(self, tool: object, given: object, call: Call) -> Decision:
         """Return allow or deny, never ask. The reason of a denial is a sentence that the model can act on."""
-        decision = decide(self._current_policy(), call)
-        if decision.behavior != "deny":
-            decision = self._outside_task(call) or decision
+        decision = self._judge(call)
         if decision.behavior != "ask":
             return decision
-        return self._refuse(call, decision)
+        if call.approved:
+            return decision.replace(behavior="allow", why="person")
+        if self._headless or self._policy.mode == _NEVER_ASKS:
+            self._asking.refuse(call, decision)
+            return decision.replace(behavior="deny", reason=_refusal(decision))
+        digest = request_digest(call.tool, call.input, call.cwd)
+        if digest not in self._denied:
+            return await self._by_person(call, decision, digest)
+        return self._denied[digest]
+
+    def take_notes(self) -> list[str]:
+        """Return, once, what people said who allowed calls."""
+        notes, self._notes = self._notes, []
+        return notes
+
+    def _judge(self, call: Call) -> Decision:
+        decision = decide(self._current_policy(), call)
+        return decision if decision.behavior == "deny" else self._outside_task(call) or decision
+
+    async def _by_person(self, call: Call, decision: Decision, digest: str) -> Decision:
+        """Wait for the answer, and do what it says; what was forbidden meanwhile stays forbidden."""
+        try:
+            answer = await self._asking.ask(call, decision, lambda: self._judge(call))
+        except Unanswered as error:
+            return decision.replace(behavior="deny", reason=f"It was asked for, but {error}.", why="expired")
+        if answer.outcome == "allow":
+            now = self._judge(call)
+            if now.behavior != "ask" and answer.input is None:
+                return now
+            if answer.by != RUNTIME and answer.note:
+                self._notes.append(_note(call, answer))
+            changed = None if answer.input == call.input else answer.input
+            reason = f"{_who(answer)} allowed it."
+            return decision.replace(behavior="allow", reason=reason, why="person", input=changed)
+        if answer.outcome == "expired":
+            reason = f"It was asked for, but {answer.note}."
+            return decision.replace(behavior="deny", reason=reason, why="expired")
+        if answer.by == RUNTIME:
+            return decision.replace(behavior="deny", reason=str(answer.note), why="rule")
+        said = f": {clean(answer.note)}" if answer.note else "."
+        denied = decision.replace(behavior="deny", reason=f"{_who(answer)} denied it{said}", why="person")
+        self._denied[digest] = denied
+        return denied
 
     def _outside_task(self, call: Call) -> Decision | None:
         """Return the denial of an edit that the task's `files` do not cover; None when it may be."""
@@ -78,50 +125,6 @@ class PermissionGate:
         added = (*parse_rules(allow, "allow", _RULES_FILE), *parse_rules(deny, "deny", _RULES_FILE))
         return self._policy.replace(rules=(*self._policy.rules, *added))
 
-    def _refuse(self, call: Call, decision: Decision) -> Decision:
-        """Leave question and answer on disk, where the report finds the rule that would allow the call."""
-        request = self._request(call, decision)
-        self._team.permissions.request(request)
-        self._tell("permission_requested", request, tool=request.tool, why=request.why)
-        self._team.permissions.resolve(self._resolution(request))
-        self._tell("permission_resolved", request, tool=request.tool, outcome="deny", via="runtime")
-        return decision.replace(behavior="deny", reason=_refusal(decision))
-
-    def _request(self, call: Call, decision: Decision) -> PermissionRequest:
-        now = self._team.clock.now()
-        return PermissionRequest(
-            id=_request_id(now),
-            agent=self._agent.name,
-            run_id=self._agent.run_id,
-            task=self._task_id,
-            tool=call.tool,
-            tool_use_id=current_call.get(""),
-            input=call.input,
-            cwd=call.cwd,
-            why=decision.reason,
-            suggested_rule=decision.suggested_rule,
-            digest=request_digest(call.tool, call.input, call.cwd),
-            created_at=format_time(now),
-            deadline_at=format_time(now + self._team.settings.permission_deadline_seconds),
-        )
-
-    def _resolution(self, request: PermissionRequest) -> Resolution:
-        return Resolution(
-            id=request.id,
-            digest=request.digest,
-            outcome="deny",
-            via="runtime",
-            by=RUNTIME,
-            note=NOBODY_TO_ASK,
-            at=format_time(self._team.clock.now()),
-            request=render_request(request),
-        )
-
-    def _tell(self, kind: str, request: PermissionRequest, **data: Any) -> None:
-        self._team.events.emit(
-            kind, self._agent.name, run_id=self._agent.run_id, task=self._task_id, request=request.id, **data
-        )
-
 
 def _as_read(path: str) -> Call:
     return Call(tool="Read", input={}, cwd="/", read_only=True, paths=(PathUse(path=path, write=False),))
@@ -131,11 +134,16 @@ def _outside(path: str, files: Sequence[str]) -> str:
     return f"{path} is none of the files that this task may write, which are {', '.join(files)}."
 
 
+def _who(answer: Resolution) -> str:
+    return "The user" if answer.by == USER else answer.by
+
+
+def _note(call: Call, answer: Resolution) -> str:
+    number = (answer.request or {}).get("number")
+    which = "" if number is None else f" (permission request {number})"
+    return f"{_who(answer)}, who allowed your {call.tool} call{which}, says: {clean(answer.note or '')}"
+
+
 def _refusal(decision: Decision) -> str:
     hint = f"; the rule that would allow it: {decision.suggested_rule}" if decision.suggested_rule else ""
     return f"{decision.reason} {NOBODY_TO_ASK.capitalize()}{hint}."
-
-
-def _request_id(now: float) -> str:
-    suffix = "".join(secrets.choice(_BASE36) for _ in range(_SUFFIX_LENGTH))
-    return f"perm-{round(now * 1000)}-{suffix}"

@@ -108,6 +108,13 @@ class Presence:
         self._set("waiting", reason=reason, until=format_time(self._team.clock.now() + seconds), **kept)
         self._write()
 
+    def asks(self, on: str, until: str) -> None:
+        """Say that the agent waits for a person's answer to this question, with what it has in hand."""
+        kept = {key: self._state.get(key) for key in ("task", "session")}
+        self._before = self._before or self._state
+        self._set("waiting", reason="permission", on=on, until=until, **kept)
+        self._write()
+
     def goes_on(self) -> None:
         """Say that the agent goes on with what it did before it was held."""
         before, self._before = self._before, None

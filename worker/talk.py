@@ -63,7 +63,16 @@ class Talk:
         self._mail = MailReader(team.inbox(agent.name), agent.name, mail_given(self._earlier))
         self._carried: list[Block] = []
         files = () if subject.task is None else subject.task.files
-        gate = PermissionGate(team, agent, bench.policy, self._task_id, files)
+        self._gate = gate = PermissionGate(
+            team,
+            agent,
+            bench.policy,
+            self._task_id,
+            files,
+            headless=bench.headless,
+            waits=hold,
+            check=subject.check,
+        )
         self.context = ToolContext(
             agent=agent,
             cwd=bench.workspace,
@@ -180,7 +189,15 @@ class Talk:
         if self._stop.is_set():
             return ()
         carried, self._carried = self._carried, []
-        return [*carried, *self._new_day(), *self._mail.take(self.transcript)]
+        said = [*self._new_day(), *self._said_by_people()]
+        return [*carried, *said, *self._mail.take(self.transcript)]
+
+    def _said_by_people(self) -> Sequence[Block]:
+        """Return what people said with the calls that they allowed; a denial has it in its result."""
+        blocks = [text_block(note) for note in self._gate.take_notes()]
+        if blocks:
+            self.transcript.user(user_message(*blocks))
+        return blocks
 
     def _new_day(self) -> Sequence[Block]:
         """Return what to say once a day has passed; said at the end, it changes nothing that was sent."""

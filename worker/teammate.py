@@ -18,6 +18,7 @@ from swarm.core.times import format_time
 from swarm.errors import StateError, SwarmError, is_full
 from swarm.storage.dead import find_dead_lives, free_dead_claims, is_due
 from swarm.storage.mail import send
+from swarm.storage.questions import close_stale
 from swarm.workspace.leftovers import end_leftovers, end_marked
 from worker.claim import ClaimLostError, HeldClaim, Outcome
 from worker.correspondence import Correspondence
@@ -50,7 +51,7 @@ class Teammate:
         self._presence = presence
         self._stop = stop
         self._hint = hint
-        self._hold = Hold(presence.held, presence.goes_on, presence.waits)
+        self._hold = Hold(presence.held, presence.goes_on, presence.waits, presence.asks)
         self._orders = Orders(self._team, self._name, presence, stop, self._hold)
         self._resting = False
         self._rests_because: IdleReason | None = None
@@ -86,6 +87,8 @@ class Teammate:
         return self._team.settings.bash_kill_wait_seconds
 
     async def _live(self) -> str:
+        with suppress(SwarmError):  # the leader, and who answers, do it as well
+            close_stale(self._team, lambda request: request.agent == self._name)
         while not self._stop.is_set():
             seen = self._mark()
             try:

@@ -18,6 +18,7 @@ class Workbench(Value):
     """The agent, its team and what it works with. `environ` is the agent's own environment.
 
     `in_repository` tells whether the workspace was in one when this life began: then work is committed.
+    `headless` means that nobody is there to answer a question.
     """
 
     team: Team
@@ -28,6 +29,7 @@ class Workbench(Value):
     tools: tuple[Tool[Any], ...]
     models: Models
     in_repository: bool = False
+    headless: bool = False
 
     def environment_of(self, task_id: str | None) -> dict[str, str]:
         """Return the whole environment of commands that are run for this task, or for none."""

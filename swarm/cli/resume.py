@@ -44,6 +44,7 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
         backend=backend,
         backend_reason=reason,
         timeout_seconds=args["timeout"],
+        headless=args["headless"],
     )
     prepare_again(team, loaded, options, io.settings)
     log = syscalls.find_stat(team.layout.events)

@@ -85,6 +85,7 @@ def _options(args: Mapping[str, Any], io: Io, workspace: str | None = None) -> R
         permission_mode=None if mode is None else check_mode(mode),
         timeout_seconds=args.get("timeout"),
         allow_dirty=bool(args.get("allow_dirty")),
+        headless=bool(args.get("headless")),
     )
 
 

@@ -18,6 +18,7 @@ from swarm.core.fields import (
     text_or_empty,
 )
 from swarm.core.identity import LEADER, RUNTIME, USER
+from swarm.core.permission import PermissionRequest
 from swarm.core.times import parse_time
 from swarm.values import Value
 
@@ -165,6 +166,21 @@ def shutdown_reply(
 ) -> str:
     kind = "shutdown_approved" if approved else "shutdown_rejected"
     return _control(kind, requestId=request_id, **{"from": sender}, reason=reason, timestamp=at)
+
+
+def permission_request(request: PermissionRequest, suggestions: Sequence[Mapping[str, Any]]) -> str:
+    """Return the text that tells the leader of a question; the question itself is a file."""
+    described = request.input.get("description")
+    return _control(
+        "permission_request",
+        request_id=request.id,
+        agent_id=request.agent,
+        tool_name=request.tool,
+        tool_use_id=request.tool_use_id,
+        description=described if isinstance(described, str) else request.why,
+        input=dict(request.input),
+        permission_suggestions=list(suggestions),
+    )
 
 
 def task_report(

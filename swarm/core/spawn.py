@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from swarm.core.fields import EMPTY, mapping, optional_text, present, text, texts, wrong
+from swarm.core.fields import EMPTY, mapping, optional_flag, optional_text, present, text, texts, wrong
 from swarm.values import Value
 
 
@@ -14,7 +14,8 @@ class TeammateSpec(Value):
 
     `leader_run_id` is set when a leader lives that it should watch; `allow` and `deny` are permission
     rules of the team file; `environ` is the environment that its children are made from. `pace_seconds`
-    is how long a scripted model waits before each turn, so that a person can follow.
+    is how long a scripted model waits before each turn, so that a person can follow. `headless` means that
+    nobody is there to answer a question.
     """
 
     root: str
@@ -34,6 +35,7 @@ class TeammateSpec(Value):
     environ: Mapping[str, str] = EMPTY
     time_scale: float = 1.0
     pace_seconds: float = 0.0
+    headless: bool = False
 
 
 def parse_spec(obj: Mapping[str, Any]) -> TeammateSpec:
@@ -55,6 +57,7 @@ def parse_spec(obj: Mapping[str, Any]) -> TeammateSpec:
         environ={name: text(mapping(obj, "environ"), name) for name in mapping(obj, "environ")},
         time_scale=_number(obj, "time_scale"),
         pace_seconds=_number(obj, "pace_seconds"),
+        headless=bool(optional_flag(obj, "headless")),
     )
 
 

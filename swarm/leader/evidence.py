@@ -12,11 +12,19 @@ from swarm.storage.team import Team
 
 
 def denied_requests(team: Team) -> tuple[Mapping[str, Any], ...]:
-    """Return the requests that were denied, oldest first; a call asked for twice is listed once."""
+    """Return the requests that were denied, oldest first; a call asked for twice is listed once.
+
+    One that nobody answered counts as denied. One that was allowed when it was asked for again does not.
+    """
     seen: dict[str, Mapping[str, Any]] = {}
     for resolution in team.permissions.list_resolved():
-        if resolution.outcome != "allow" and resolution.request is not None:
-            seen.setdefault(f"{resolution.request.get('task')} {resolution.digest}", resolution.request)
+        if resolution.request is None:
+            continue
+        call = f"{resolution.request.get('task')} {resolution.digest}"
+        if resolution.outcome == "allow":
+            seen.pop(call, None)
+        else:
+            seen.setdefault(call, resolution.request)
     return tuple(seen.values())
 
 

@@ -17,3 +17,4 @@ class RunOptions(Value):
     timeout_seconds: float | None = None
     allow_dirty: bool = False
     pace_seconds: float = 0.0
+    headless: bool = False

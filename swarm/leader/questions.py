@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from swarm.core.identity import USER
-from swarm.core.permission import PermissionRequest, Resolution
+from swarm.core.permission import PermissionRequest, Resolution, request_digest
 from swarm.errors import ConfigError, CorruptStateError, StateError
 from swarm.storage.questions import Asker, asker_of, close_stale, expire, settle, tell, why_stale
 from swarm.storage.team import Team
@@ -38,7 +38,8 @@ def answer(
     """Answer the question with this number or id; with `always` the rule that it suggests is added, too.
 
     `no_such_request`, or `already_resolved` when somebody was first or nobody waits for the answer any more;
-    the message says who and when. Refused without an answer: `always` where there is no such rule.
+    the message says who and when. Refused without an answer: `always` where there is no such rule, and
+    allowing a question whose text is not the one that was asked.
     """
     found = team.permissions.find(ref)
     if isinstance(found, Resolution):
@@ -47,6 +48,10 @@ def answer(
     if why is not None:
         expire(team, found, why)
         raise _too_late(_outcome_of(team, found))
+    if outcome == "allow" and request_digest(found.tool, found.input, found.cwd) != found.digest:
+        raise CorruptStateError(
+            f"{team.layout.pending_dir}/{found.id}.json", "it was changed after it was asked", "deny it"
+        )
     rule = _rule_of(found, outcome) if always else None
     if not settle(team, found, outcome, via=via, by=by, note=note or None, rule=rule):
         raise _too_late(_outcome_of(team, found))

@@ -19,6 +19,7 @@ from swarm.core.spawn import TeammateSpec
 from swarm.core.table import TaskTable
 from swarm.core.times import format_time
 from swarm.errors import BackendError, SwarmError
+from swarm.leader.asked import AskedOfTheRun
 from swarm.leader.earlier import Earlier
 from swarm.leader.evidence import denied_requests, used_tokens
 from swarm.leader.options import RunOptions
@@ -68,6 +69,8 @@ class Run:
         if earlier:
             specs = earlier.in_order([earlier.spec_of(spec) for spec in specs])
         self._teammates = Teammates(team, backend, specs)
+        workspace, home = os.path.realpath(loaded.workspace), options.environ.get("HOME", "")
+        self._asked = AskedOfTheRun(team, loaded.team.permissions.answers, workspace, home)
         self._started = time.monotonic()
         self._interrupts = 0
         self._is_over = False
@@ -139,6 +142,7 @@ class Run:
             environ=self._options.environ,
             time_scale=float(self._options.environ.get("SWARM_TIME_SCALE", "1")),
             pace_seconds=self._options.pace_seconds,
+            headless=self._options.headless,
         )
 
     # Watch
@@ -155,8 +159,9 @@ class Run:
                 self._teammates.hint()
             self._read_mail()
             await self._teammates.look_after()
+            is_asked = self._asked.look()
             watcher.look()
-            if self._has_nothing_left():
+            if not is_asked and self._has_nothing_left():
                 return
             limit = self._options.timeout_seconds
             if limit is not None and time.monotonic() - self._started > limit:
@@ -195,6 +200,7 @@ class Run:
 
     async def _stop_all(self) -> None:
         await self._teammates.stop(lambda: self._interrupts > 1)
+        self._asked.look()
         self._read_mail()
 
     async def _tidy_up(self) -> None:

@@ -9,7 +9,18 @@ from swarm.values import Value
 
 Behavior = Literal["allow", "deny", "ask"]
 Why = Literal[
-    "rule", "mode", "read", "team_tool", "no_rule", "immune", "bad_path", "compound", "files", "error"
+    "rule",
+    "mode",
+    "read",
+    "team_tool",
+    "no_rule",
+    "immune",
+    "bad_path",
+    "compound",
+    "files",
+    "error",
+    "person",
+    "expired",
 ]
 
 
@@ -30,6 +41,8 @@ class Call(Value):
     team_tool: bool = False
     edit: bool = False
     paths: tuple[PathUse, ...] = ()
+    approved: bool = False
+    """Whether a person has put this very call in the place of one that was asked for."""
 
 
 class Rule(Value):
@@ -66,3 +79,5 @@ class Decision(Value):
     """The rule that decided, as it is written."""
     suggested_rule: str | None = None
     """The narrowest rule that would allow the call; None when no single rule can."""
+    input: Mapping[str, Any] | None = None
+    """What a person has put in place of the input of a call that is allowed; it is judged again."""

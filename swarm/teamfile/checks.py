@@ -68,6 +68,8 @@ def _check_permissions(team: TeamFile, rules: Rules) -> Iterator[Problem]:
     for key, texts in (("allow", team.permissions.allow), ("deny", team.permissions.deny)):
         for position, text in enumerate(texts):
             yield from _refusals(rules.check_rule, text, ("permissions", key, position))
+    for position, one in enumerate(team.permissions.answers):
+        yield from _refusals(rules.check_rule, one.match, ("permissions", "answers", position, "match"))
     for position, teammate in enumerate(team.teammates):
         if teammate.permission_mode is not None:
             path = ("teammates", position, "permission_mode")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from swarm.core.agent import AgentRecord
-from swarm.core.permission import PermissionRequest, Resolution
+from swarm.core.permission import PermissionRequest, Resolution, request_digest
 from swarm.core.times import format_time
-from swarm.errors import ConfigError, NotFoundError, StateError, SwarmError
+from swarm.errors import ConfigError, CorruptStateError, NotFoundError, StateError, SwarmError
 from swarm.leader.questions import answer, close_stale, open_questions
 from swarm.storage import processes
 from swarm.storage.layout import Layout
@@ -18,6 +18,7 @@ from swarm.storage.team import Team
 from swarm.testing.clock import FakeClock
 from tests.support.stores import RUN_OF, SETTINGS, make_team
 
+DIGEST = request_digest("Bash", {"command": "make all"}, "/srv/app")
 NOTE = "not on my machine"
 
 
@@ -56,7 +57,7 @@ def ask(team: Team, agent: str = "w1", **changes: Any) -> PermissionRequest:
         "input": {"command": "make all"},
         "cwd": "/srv/app",
         "why": "no rule allows it",
-        "digest": "sha256:5b",
+        "digest": DIGEST,
         "created_at": format_time(now),
         "deadline_at": format_time(now + 600),
         "suggested_rule": "Bash(make all)",
@@ -151,6 +152,16 @@ def test_always_without_a_rule_answers_nothing(team: Team, outcome: Any, rule: s
         answer(team, "1", outcome, always=True)
     assert len(open_questions(team)) == 1
     assert team.permissions.load_rules() == ((), ())
+
+
+def test_question_that_is_not_what_was_asked_cannot_be_allowed(team: Team) -> None:
+    """What the person reads is what the agent would do, or there is no consent."""
+    asked = ask(team)
+    path = Path(team.layout.pending_dir, f"{asked.id}.json")
+    path.write_text(path.read_text().replace("make all", "make tea"))
+    with pytest.raises(CorruptStateError):
+        answer(team, "1", "allow")
+    assert answer(team, "1", "deny").outcome == "deny"
 
 
 def test_stale_questions_are_closed_once(team: Team, clock: FakeClock) -> None:
