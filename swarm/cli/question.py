@@ -36,15 +36,17 @@ def question_lines(
     unicode: bool = True,
     color: bool = True,
     now: float | None = None,
+    with_time: bool = True,
 ) -> list[Text]:
     """Return the question in lines that fit; what has no room is counted, and it is said where to see it.
 
     Without `rows` nothing is left out, without `columns` nothing is broken; one row is a summary.
+    `with_time`: how much is left of the time to answer.
     """
     cells = columns or sys.maxsize
-    clock = time.time() if now is None else now
+    clock = (time.time() if now is None else now) if with_time else None
     if rows == 1:
-        lines = [_summary(request, cells, unicode=unicode)]
+        lines = [_drawn_line(clipped(summary(request, unicode=unicode), cells, unicode=unicode))]
     else:
         head = [*_head(request, cells, clock, unicode=unicode), *_warnings(request, cells)]
         body = _body(request, cells, unicode=unicode)
@@ -70,25 +72,25 @@ def _who(request: PermissionRequest, *, unicode: bool) -> str:
     return f"{exact(request.agent, unicode=unicode)}{task} wants {exact(request.tool, unicode=unicode)}"
 
 
-def _summary(request: PermissionRequest, cells: int, *, unicode: bool) -> Text:
-    """Return it in one line, visibly cut where it must be."""
+def summary(request: PermissionRequest, *, unicode: bool) -> str:
+    """Return it in one line of any length."""
     what = exact(one_line(request), unicode=unicode)
-    plain = f"{_called(request, unicode=unicode)} {_who(request, unicode=unicode)}: {what}"
-    return _drawn_line(_clipped(plain, cells, unicode=unicode))
+    return f"{_called(request, unicode=unicode)} {_who(request, unicode=unicode)}: {what}"
 
 
-def _head(request: PermissionRequest, cells: int, now: float, *, unicode: bool) -> list[Text]:
+def _head(request: PermissionRequest, cells: int, now: float | None, *, unicode: bool) -> list[Text]:
     who = _who(request, unicode=unicode)
     where = exact(request.cwd, unicode=unicode)
     ref = _called(request, unicode=unicode)
     lines = [_drawn_line(piece, "bold yellow") for piece in wrap(f"{ref} {who} in {where}", cells)]
-    left = _time_left(request, now)
+    left = "" if now is None else time_left(request, now)
     if left and width(lines[-1].plain) + len(left) + 2 <= cells:
         lines[-1].append(f", {left}", style="dim")
     return lines
 
 
-def _time_left(request: PermissionRequest, now: float) -> str:
+def time_left(request: PermissionRequest, now: float) -> str:
+    """Return how long an answer is waited for; nothing if that cannot be told."""
     try:
         left = parse_time(request.deadline_at) - now
     except (ValueError, OverflowError):
@@ -210,10 +212,11 @@ def _fitted(
 def _cut(request: PermissionRequest, left: int, cells: int, *, unicode: bool) -> Text:
     dots = "…" if unicode else "..."
     said = f"{_INDENT}{dots} {count(left, 'more line')}: swarm permissions {reference(request)}"
-    return _drawn_line(_clipped(said, cells, unicode=unicode), "bold yellow")
+    return _drawn_line(clipped(said, cells, unicode=unicode), "bold yellow")
 
 
-def _clipped(text: str, cells: int, *, unicode: bool) -> str:
+def clipped(text: str, cells: int, *, unicode: bool) -> str:
+    """Return a line in at most so many cells; one that is cut ends in dots."""
     dots = "…" if unicode else "..."
     pieces = wrap(text, cells)
     if len(pieces) == 1:
