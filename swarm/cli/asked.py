@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
+from swarm.cli.columns import width
 from swarm.cli.question import clipped, question_lines, reference, summary, time_left
 from swarm.cli.render import local_time, paint, printable
 from swarm.cli.session import Io
@@ -34,16 +35,17 @@ def answered_object(resolution: Resolution) -> dict[str, Any]:
     return asked | {key: value for key in _OF_AN_ANSWER if (value := getattr(resolution, key)) is not None}
 
 
-def print_question(question: Question, io: Io) -> None:
-    """Print all of a question, and what to type."""
+def print_question(question: Question, io: Io, which: str = "") -> None:
+    """Print all of a question, and what to type; `which` says for which team."""
     request = question.request
     _print(request, io)
     ref = reference(request)
     if question.asker == "gone":
         io.note(f"{printable(request.agent)}, who asked, is gone: an answer comes too late")
     else:
-        always = f", swarm approve {ref} --always" if request.suggested_rule else ""
-        io.note(f"answer: swarm approve {ref}{always}, or swarm deny {ref} --note WHY")
+        always = ", or with --always" if request.suggested_rule else ""
+        io.note(f"yes: swarm approve {ref}{which}{always}")
+        io.note(f"no: swarm deny {ref}{which} --note WHY")
 
 
 def print_answered(resolution: Resolution, io: Io) -> None:
@@ -67,7 +69,10 @@ def answered_line(resolution: Resolution, io: Io) -> str:
     if request is None:
         return f"{printable(resolution.id)}: {_outcome(resolution, io)}"
     what = summary(request, unicode=io.unicode)
-    return _with_end(what, _outcome(resolution, io, color=False), _outcome(resolution, io), io)
+    long = _outcome(resolution, io, color=False)
+    brief = width(what) + width(long) + len("; ") > (io.columns or sys.maxsize)
+    end = _outcome(resolution, io, color=False, brief=brief)
+    return _with_end(what, end, _outcome(resolution, io, brief=brief), io)
 
 
 def _with_end(text: str, end: str, drawn_end: str, io: Io) -> str:
@@ -76,13 +81,13 @@ def _with_end(text: str, end: str, drawn_end: str, io: Io) -> str:
     return f"{clipped(text, max(1, room), unicode=io.unicode)}; {drawn_end}" if end else text
 
 
-def _outcome(resolution: Resolution, io: Io, *, color: bool = True) -> str:
+def _outcome(resolution: Resolution, io: Io, *, color: bool = True, brief: bool = False) -> str:
     word, style = _OUTCOMES[resolution.outcome]
     by = "" if resolution.outcome == "expired" else f" by {printable(resolution.by)}"
     rule = f", always: {printable(resolution.rule)}" if resolution.rule else ""
     note = f": {printable(resolution.note)}" if resolution.note else ""
     said = paint(word, style, enabled=io.color and color)
-    return f"{said}{by} {local_time(resolution.at)}{rule}{note}"
+    return f"{said}{by} {local_time(resolution.at)}{'' if brief else f'{rule}{note}'}"
 
 
 def _print(request: PermissionRequest, io: Io, *, answered: bool = False) -> None:

@@ -63,14 +63,17 @@ def wrap(text: str, cells: int) -> list[str]:
 
 
 def wrap_words(text: str, cells: int) -> list[str]:
-    """Return a sentence in lines of at most so many cells, broken at blanks where there are any."""
+    """Return a sentence in lines of at most so many cells, broken at blanks where there are any.
+
+    Of the blanks at a break one is left out, which the line end stands for.
+    """
     lines = []
     while len(pieces := wrap(text[: 2 * cells], cells)) > 1 or len(text) > 2 * cells:
         first = pieces[0]
-        if not text[len(first) :][:1].isspace() and (blank := first.rstrip().rfind(" ")) > 0:
+        if text[len(first) :][:1] != " " and (blank := first.rfind(" ")) > 0:
             first = first[:blank]
-        lines.append(first.rstrip())
-        text = text[len(first) :].lstrip()
+        lines.append(first)
+        text = text[len(first) :].removeprefix(" ")
     return [*lines, text]
 
 

@@ -27,16 +27,19 @@ from swarm.storage.team import Team
 def permissions(args: Mapping[str, Any], io: Io) -> int:
     """Show the open questions, or one of them in full; nothing is changed by looking."""
     team = the_team(args, io)
+    which = f" -t {team.name}" if args["team"] is not None else ""
     if args["ref"] is not None:
         if args["follow"] or args["all"]:
             raise ConfigError("give a question, or --follow or --all, not both", code="bad_usage")
-        _show_one(team, args["ref"], io)
+        _show_one(team, args["ref"], io, which)
         return 0
     if args["follow"]:
         from swarm.cli.follow import follow
 
         with Alert(io.err, io.environ, io.note) as alert:
-            return follow(team, io, [team.layout.events], _follower(team, io, alert, answered=args["all"]))
+            return follow(
+                team, io, [team.layout.events], _follower(team, io, alert, which, answered=args["all"])
+            )
     questions = open_questions(team)
     resolved = team.permissions.list_resolved() if args["all"] else None
     if io.json:
@@ -46,7 +49,7 @@ def permissions(args: Mapping[str, Any], io: Io) -> int:
         io.print(answered_line(one, io))
     for question in questions:
         io.print(open_line(question, io))
-    _tell_how_to_go_on(team, questions, io, named=args["team"] is not None)
+    _tell_how_to_go_on(questions, io, which)
     return 0
 
 
@@ -104,7 +107,7 @@ def _as_object(
     return shown
 
 
-def _show_one(team: Team, ref: str, io: Io) -> None:
+def _show_one(team: Team, ref: str, io: Io, which: str) -> None:
     found = team.permissions.find(ref)
     if isinstance(found, Resolution):
         if io.json:
@@ -116,12 +119,11 @@ def _show_one(team: Team, ref: str, io: Io) -> None:
     if io.json:
         io.print_json(_as_object(team, (question,)))
     else:
-        print_question(question, io)
+        print_question(question, io, which)
 
 
-def _tell_how_to_go_on(team: Team, questions: Sequence[Question], io: Io, *, named: bool) -> None:
+def _tell_how_to_go_on(questions: Sequence[Question], io: Io, which: str) -> None:
     waiting = [question for question in questions if question.asker == "alive"]
-    which = f" -t {team.name}" if named else ""
     if not questions:
         io.note("no question is open")
     elif not waiting:
@@ -132,7 +134,7 @@ def _tell_how_to_go_on(team: Team, questions: Sequence[Question], io: Io, *, nam
         io.note(f"swarm approve {ref}{which} says yes, swarm deny {ref}{which} says no")
 
 
-def _follower(team: Team, io: Io, alert: Alert, *, answered: bool) -> Callable[[], None]:
+def _follower(team: Team, io: Io, alert: Alert, which: str, *, answered: bool) -> Callable[[], None]:
     """Return a function that prints in full each new question, and with `answered` each new answer."""
     seen: set[str] = set()
 
@@ -145,7 +147,7 @@ def _follower(team: Team, io: Io, alert: Alert, *, answered: bool) -> Callable[[
                 if io.json:
                     io.print_json(question_object(question))
                 else:
-                    print_question(question, io)
+                    print_question(question, io, which)
                     io.print()
         for one in team.permissions.list_resolved() if answered else ():
             if f"answer {one.id}" not in seen:

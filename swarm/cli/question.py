@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from rich.text import Text
 
 from swarm.cli.asked_call import call_rows, one_line, touched_file
-from swarm.cli.columns import width
 from swarm.cli.exact_text import exact, has_hidden, with_tabs_drawn, wrap, wrap_words
 from swarm.cli.render import ago, count
 from swarm.cli.row import Row
@@ -79,14 +78,10 @@ def summary(request: PermissionRequest, *, unicode: bool) -> str:
 
 
 def _head(request: PermissionRequest, cells: int, now: float | None, *, unicode: bool) -> list[Text]:
-    who = _who(request, unicode=unicode)
-    where = exact(request.cwd, unicode=unicode)
-    ref = _called(request, unicode=unicode)
-    lines = [_drawn_line(piece, "bold yellow") for piece in wrap(f"{ref} {who} in {where}", cells)]
+    who = f"{_called(request, unicode=unicode)} {_who(request, unicode=unicode)}"
     left = "" if now is None else time_left(request, now)
-    if left and width(lines[-1].plain) + len(left) + 2 <= cells:
-        lines[-1].append(f", {left}", style="dim")
-    return lines
+    told = f"{who} in {exact(request.cwd, unicode=unicode)}{left and f', {left}'}"
+    return [_drawn_line(piece, "bold yellow") for piece in wrap_words(told, cells)]
 
 
 def time_left(request: PermissionRequest, now: float) -> str:

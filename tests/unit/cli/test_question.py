@@ -12,6 +12,7 @@ from swarm.cli.columns import width
 from swarm.cli.question import question_lines
 from swarm.core.permission import PermissionRequest, request_digest
 from swarm.core.times import parse_time
+from tests.support.documented import page_text
 
 NOW = parse_time("2026-11-30T12:32:19.393Z")
 
@@ -49,6 +50,12 @@ def test_it_says_who_wants_what_where_why_and_what_always_would_do() -> None:
         "  why: No rule allows it.",
         "  always: also adds the rule Bash(x) for the whole team",
     ]
+
+
+def test_it_looks_as_the_documentation_shows() -> None:
+    request = asked(command="pip install requests", description="Install the HTTP library")
+    text = "\n".join(shown(request.replace(suggested_rule="Bash(pip install:*)"))).replace("10m", "9m")
+    assert f"```text\n{text}\n```" in page_text("permissions.md")
 
 
 def test_each_line_of_a_command_has_its_mark() -> None:
