@@ -20,16 +20,16 @@ _WRITE = frozenset({"file_path", "content"})
 _EDIT = frozenset({"file_path", "old_string", "new_string", "replace_all"})
 
 
-def call_rows(request: PermissionRequest) -> tuple[Row, ...]:
-    """Return the call, all of it; a file that it would change is read for that, and compared."""
+def call_rows(request: PermissionRequest) -> Iterator[Row]:
+    """Yield the call, all of it; a file that it would change is read for that, and compared."""
     given = request.input
     if request.tool == "Bash" and _are_text(given, "command"):
-        return tuple(_command(given))
+        return _command(given)
     if request.tool == "Write" and _are_text(given, "file_path", "content"):
-        return tuple(_write(given, request.cwd))
+        return _write(given, request.cwd)
     if request.tool == "Edit" and _are_text(given, "file_path", "old_string", "new_string"):
-        return tuple(_edit(given, request.cwd))
-    return tuple(_as_json(given))
+        return _edit(given, request.cwd)
+    return _as_json(given)
 
 
 def one_line(request: PermissionRequest) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
@@ -9,8 +10,8 @@ from swarm.cli.render import count
 from swarm.cli.row import Row
 
 _AROUND = 2
-_COMPARED = 4_000_000
-"""Old lines times new lines; beyond this comparing takes seconds, and nobody would read it."""
+_COMPARED = 200_000
+"""Pairs of equal lines; beyond this comparing takes seconds, and an agent could hold the screen up by it."""
 
 
 def changed(old: str, new: str, *, with_numbers: bool = True) -> Iterator[Row]:
@@ -25,7 +26,7 @@ def changed(old: str, new: str, *, with_numbers: bool = True) -> Iterator[Row]:
     end = max(0, tail - _AROUND)
     middle = (before[start : len(before) - end], after[start : len(after) - end])
     digits = len(str(max(len(before), len(after)))) if with_numbers else 0
-    if len(middle[0]) * len(middle[1]) > _COMPARED:
+    if _pairs(*middle) > _COMPARED:
         yield Row(text=f"replaces {count(len(before), 'line')}, too many to compare, by:", own=True)
         yield from numbered(new)
     else:
@@ -57,6 +58,12 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
         if left != right:
             return at
     return min(len(one), len(other))
+
+
+def _pairs(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return what comparing costs."""
+    counts = Counter(new)
+    return sum(counts[line] for line in old)
 
 
 def _hunks(old: list[str], new: list[str], skipped: int, digits: int) -> Iterator[Row]:

@@ -5,10 +5,14 @@ Stricter than what lists print: whatever a terminal would not draw as a mark of 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from swarm.cli.columns import width
 from swarm.core.shown import Shown
 
 _TAB_CELLS = 4
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _LIKE_NOTHING = frozenset(
     chr(code)
     for first, last in (
@@ -36,8 +40,8 @@ def exact(text: str, *, unicode: bool) -> str:
 
 def has_hidden(text: str) -> bool:
     """Tell whether there is something in it that a terminal would act on or draw as nothing."""
-    if text.isascii() and text.isprintable():
-        return False
+    if text.isascii():
+        return _CONTROL.search(text) is not None
     return any(ch not in "\n\t" and (not ch.isprintable() or ch in _LIKE_NOTHING) for ch in text)
 
 
@@ -48,18 +52,23 @@ def with_tabs_drawn(text: str, *, unicode: bool) -> str:
 
 def wrap(text: str, cells: int) -> list[str]:
     """Return a line in pieces of at most so many cells, in order and with nothing left out."""
-    if width(text) <= cells and len(text) <= cells:
-        return [text]
+    return list(pieces(text, cells))
+
+
+def pieces(text: str, cells: int) -> Iterator[str]:
+    """Yield these pieces; of a text without end no more is looked at than is taken."""
     if text.isascii():
-        return [text[at : at + cells] for at in range(0, len(text), cells)]
-    pieces, start, taken = [], 0, 0
+        yield text[:cells]
+        yield from (text[at : at + cells] for at in range(cells, len(text), cells))
+        return
+    start, taken = 0, 0
     for at, ch in enumerate(text):
         wide = width(ch)
         if taken + wide > cells and at > start:
-            pieces.append(text[start:at])
+            yield text[start:at]
             start, taken = at, 0
         taken += wide
-    return [*pieces, text[start:]]
+    yield text[start:]
 
 
 def wrap_words(text: str, cells: int) -> list[str]:
@@ -68,8 +77,8 @@ def wrap_words(text: str, cells: int) -> list[str]:
     Of the blanks at a break one is left out, which the line end stands for.
     """
     lines = []
-    while len(pieces := wrap(text[: 2 * cells], cells)) > 1 or len(text) > 2 * cells:
-        first = pieces[0]
+    while len(broken := wrap(text[: 2 * cells], cells)) > 1 or len(text) > 2 * cells:
+        first = broken[0]
         if text[len(first) :][:1] != " " and (blank := first.rfind(" ")) > 0:
             first = first[:blank]
         lines.append(first)

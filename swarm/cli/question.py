@@ -5,26 +5,21 @@ Every line of foreign text stands behind a bar, so that it cannot be taken for o
 
 from __future__ import annotations
 
-import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import islice
 
 from rich.text import Text
 
-from swarm.cli.asked_call import call_rows, one_line, touched_file
-from swarm.cli.exact_text import exact, has_hidden, with_tabs_drawn, wrap, wrap_words
+from swarm.cli.asked_call import one_line
+from swarm.cli.exact_text import exact, pieces, wrap_words
+from swarm.cli.question_body import INDENT, LEAST_CELLS, Body, a_line, body_of, own_lines
 from swarm.cli.render import ago, count
-from swarm.cli.row import Row
-from swarm.core.permission import PermissionRequest, request_digest
+from swarm.core.permission import PermissionRequest
 from swarm.core.times import parse_time
 
-_INDENT = "  "
-_LEAST_CELLS = 4
 _LEAST_BODY = 4  # lines of the call that are worth more than the reason beside it
-_KEPT = 16
-
-_drawn: dict[tuple[str, int, bool], tuple[PermissionRequest, object, list[Text]]] = {}
 
 
 def question_lines(
@@ -45,15 +40,15 @@ def question_lines(
     cells = columns or sys.maxsize
     clock = (time.time() if now is None else now) if with_time else None
     if rows == 1:
-        lines = [_drawn_line(clipped(summary(request, unicode=unicode), cells, unicode=unicode))]
+        lines = [a_line(clipped(summary(request, unicode=unicode), cells, unicode=unicode))]
     else:
-        head = [*_head(request, cells, clock, unicode=unicode), *_warnings(request, cells)]
-        body = _body(request, cells, unicode=unicode)
-        tail = [_own(part, cells, unicode=unicode) for part in _tail(request)]
-        lines = [*head, *body, *(line for part in tail for line in part)]
-        if rows is not None and len(lines) > rows:
+        body = body_of(request, cells, rows, unicode=unicode)
+        head = [*_head(request, cells, clock, unicode=unicode), *body.warnings]
+        tail = [own_lines(part, cells, unicode=unicode) for part in _tail(request)]
+        lines = [*head, *body.lines, *(line for part in tail for line in part)]
+        if rows is not None and (len(lines) > rows or not body.whole):
             lines = _fitted(request, head, body, tail, rows, cells, unicode=unicode)
-    return lines if color else [_drawn_line(line.plain) for line in lines]
+    return lines if color else [a_line(line.plain) for line in lines]
 
 
 def reference(request: PermissionRequest) -> str:
@@ -81,7 +76,8 @@ def _head(request: PermissionRequest, cells: int, now: float | None, *, unicode:
     who = f"{_called(request, unicode=unicode)} {_who(request, unicode=unicode)}"
     left = "" if now is None else time_left(request, now)
     told = f"{who} in {exact(request.cwd, unicode=unicode)}{left and f', {left}'}"
-    return [_drawn_line(piece, "bold yellow") for piece in wrap_words(told, cells)]
+    first, *rest = wrap_words(told, max(LEAST_CELLS, cells - len(INDENT)))
+    return [a_line(first, "bold yellow"), *(a_line(INDENT + piece, "bold yellow") for piece in rest)]
 
 
 def time_left(request: PermissionRequest, now: float) -> str:
@@ -91,69 +87,6 @@ def time_left(request: PermissionRequest, now: float) -> str:
     except (ValueError, OverflowError):
         return ""
     return f"{ago(left)} left" if left > 0 else "its time is over"
-
-
-def _warnings(request: PermissionRequest, cells: int) -> list[Text]:
-    """Return what makes a question suspicious, before anything else is read."""
-    said = []
-    if request.digest != request_digest(request.tool, request.input, request.cwd):
-        said.append("This question was changed after it was asked. Say no.")
-    if any(map(has_hidden, _texts(request.input))):
-        said.append("It holds invisible or control characters; they are shown as \\x1b or \\u202e.")
-    pieces = [piece for text in said for piece in wrap_words(text, _room(cells))]
-    return [_drawn_line(_INDENT + piece, "bold red") for piece in pieces]
-
-
-def _texts(value: object) -> Iterable[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _texts(part)
-    elif hasattr(value, "items"):
-        for key, part in value.items():
-            yield from (str(key), *_texts(part))
-
-
-def _body(request: PermissionRequest, cells: int, *, unicode: bool) -> list[Text]:
-    """Return the call; a view that draws ten times a second compares a file only when it has changed."""
-    key = (request.id, cells, unicode)
-    stamp = _stamp(touched_file(request))
-    known = _drawn.get(key)
-    if known is None or known[0] != request or known[1] != stamp:
-        lines = [line for row in call_rows(request) for line in _row_lines(row, cells, unicode=unicode)]
-        while len(_drawn) >= _KEPT:
-            _drawn.pop(next(iter(_drawn)))
-        _drawn[key] = (request, stamp, lines)
-    return list(_drawn[key][2])
-
-
-def _stamp(path: str | None) -> object:
-    if path is None:
-        return None
-    try:
-        state = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return state.st_mtime_ns, state.st_size, state.st_ino
-
-
-def _row_lines(row: Row, cells: int, *, unicode: bool) -> list[Text]:
-    if row.own:
-        return _own(row.text, cells, unicode=unicode)
-    text = with_tabs_drawn(row.text, unicode=unicode) if row.tabs else row.text
-    bar = f"{_INDENT}{'│' if unicode else '|'} "
-    before = len(bar) + len(row.mark)
-    lines = []
-    for at, piece in enumerate(wrap(exact(text, unicode=unicode), max(_LEAST_CELLS, cells - before))):
-        line = _drawn_line("")
-        line.append(bar, style="dim")
-        line.append(
-            " " * len(row.mark) if at else row.mark, style="dim" if row.style == "bold" else row.style
-        )
-        line.append(piece, style=row.style)
-        lines.append(line)
-    return lines
 
 
 def _tail(request: PermissionRequest) -> list[str]:
@@ -167,20 +100,10 @@ def _tail(request: PermissionRequest) -> list[str]:
     return [*([f"why: {why}"] if why else []), told]
 
 
-def _own(text: str, cells: int, *, unicode: bool) -> list[Text]:
-    """Return one of our lines; a rule or a reason in it may hold foreign words."""
-    pieces = wrap_words(exact(text, unicode=unicode), _room(cells))
-    return [_drawn_line(_INDENT + (" " * len(_INDENT) if at else "") + p) for at, p in enumerate(pieces)]
-
-
-def _room(cells: int) -> int:
-    return max(_LEAST_CELLS, cells - 2 * len(_INDENT))
-
-
 def _fitted(
     request: PermissionRequest,
     head: Sequence[Text],
-    body: Sequence[Text],
+    body: Body,
     tail: Sequence[Sequence[Text]],
     rows: int,
     cells: int,
@@ -189,35 +112,31 @@ def _fitted(
 ) -> list[Text]:
     """Return as much as there is room for: the call before the reason, and never a part without saying so."""
     kept = list(tail)
-    least = min(len(body), _LEAST_BODY)
+    least = min(len(body.lines), _LEAST_BODY)
     while kept and len(head) + least + sum(map(len, kept)) > rows:
         kept.pop(0)
     below = [line for part in kept for line in part]
     room = rows - len(head) - len(below)
     lost = 0 if kept else len(tail[-1])  # nobody says always to a rule that he cannot see
-    if room > 0 and len(body) + bool(lost) <= room:
-        shown = list(body)
+    if body.whole and room > 0 and len(body.lines) + bool(lost) <= room:
+        shown = list(body.lines)
     else:
-        shown = [*head, *body][: max(0, rows - len(below) - 1)][len(head) :]
-        lost += len(body) - len(shown)
-    cut = [_cut(request, lost, cells, unicode=unicode)] if lost else []
+        shown = [*head, *body.lines][: max(0, rows - len(below) - 1)][len(head) :]
+        lost += len(body.lines) - len(shown)
+    over = "" if body.whole else "over "
+    cut = [_cut(request, over, lost, cells, unicode=unicode)] if lost else []
     return [*head[: max(1, rows - len(shown) - len(cut) - len(below))], *shown, *cut, *below]
 
 
-def _cut(request: PermissionRequest, left: int, cells: int, *, unicode: bool) -> Text:
+def _cut(request: PermissionRequest, over: str, left: int, cells: int, *, unicode: bool) -> Text:
     dots = "…" if unicode else "..."
-    said = f"{_INDENT}{dots} {count(left, 'more line')}: swarm permissions {reference(request)}"
-    return _drawn_line(clipped(said, cells, unicode=unicode), "bold yellow")
+    said = f"{INDENT}{dots} {over}{count(left, 'more line')}: swarm permissions {reference(request)}"
+    return a_line(clipped(said, cells, unicode=unicode), "bold yellow")
 
 
 def clipped(text: str, cells: int, *, unicode: bool) -> str:
     """Return a line in at most so many cells; one that is cut ends in dots."""
     dots = "…" if unicode else "..."
-    pieces = wrap(text, cells)
-    if len(pieces) == 1:
+    if len(list(islice(pieces(text, cells), 2))) == 1:
         return text
-    return wrap(text, max(1, cells - len(dots)))[0] + dots
-
-
-def _drawn_line(text: str, style: str = "") -> Text:
-    return Text(text, style=style, no_wrap=True, overflow="crop")
+    return next(pieces(text, max(1, cells - len(dots)))) + dots

@@ -286,13 +286,35 @@ def test_the_diff_follows_the_file(tmp_path: Path) -> None:
     assert write(tmp_path, "one\n") == ["  │ 1 - two", "  │ 1 + one"]
 
 
-def test_too_much_to_compare_is_shown_as_new(tmp_path: Path) -> None:
+def test_what_would_take_long_to_compare_is_shown_as_new(tmp_path: Path) -> None:
+    """An agent decides what is compared, and could hold up the screen of the person by it."""
+    (tmp_path / "a.txt").write_text("x\ny\n" * 700)
+
+    found = write(tmp_path, "y\nx\nx\n" * 460)
+
+    assert found[0] == "  replaces 1400 lines, too many to compare, by:"
+    assert found[1] == "  │    1 + y"
+
+
+def test_many_lines_that_differ_are_compared(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(lines_of(3000))
 
-    found = write(tmp_path, lines_of(3000).replace("line", "row"))
+    found = write(tmp_path, lines_of(3000).replace("line 2", "row 2"))
 
-    assert found[0] == "  replaces 3000 lines, too many to compare, by:"
-    assert found[1] == "  │    1 + row 1"
+    assert found[1:3] == ["  │    2 - line 2", "  │    2 + row 2"]
+
+
+def test_of_a_call_without_end_no_more_is_counted_than_anybody_reads() -> None:
+    lines = shown(asked(command="x" * 1_000_000 + "\nlast"), 80, 10)
+
+    assert len(lines) == 10
+    assert lines[7] == "  … over 2004 more lines: swarm permissions 3"
+
+
+def test_a_folder_cannot_draw_a_question_of_its_own() -> None:
+    lines = shown(asked(cwd="/srv/" + "x" * 35 + " #4 w2 wants Bash in /srv", command="ls"))
+
+    assert sum(line.startswith("#") for line in lines) == 1
 
 
 def test_a_name_that_leads_elsewhere_says_where(tmp_path: Path) -> None:
