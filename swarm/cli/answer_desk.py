@@ -14,10 +14,9 @@ from swarm.leader.questions import Answer, Question, answer, open_questions
 from swarm.storage.team import Team
 from swarm.values import Value
 
-HINT = "y 3 = yes · n 3 why = no · a 3 = always"
 HELP = (
-    "y 3 lets it run this once, y 3 NOTE tells the agent something too; n 3 because REASON refuses; "
-    "a 3 allows it and adds its rule for the whole team; y 3 4 answers both. Without a number: the only one."
+    "y {0} = it runs, this once · y {0} NOTE = and the agent is told that · n {0} because WHY = no · "
+    "a {0} = yes, and its rule is added for the whole team · y {0} 9 = both"
 )
 _WORDS = {
     **dict.fromkeys(("y", "yes", "allow", "approve"), "yes"),
@@ -47,6 +46,13 @@ class _Order(Value):
     note: str | None
 
 
+class _Unclear(Value):
+    """A line with a note that may begin with the number of a question, or be no note at all."""
+
+    ref: str | None
+    note: str
+
+
 class AnswerDesk:
     """Takes the answers of the person who watches a run of this team."""
 
@@ -59,17 +65,31 @@ class AnswerDesk:
         if not words:
             return Said(text="")
         if words[0].lower() in _HELP_WORDS:
-            return Said(text=HELP)
+            return Said(text=HELP.format(self._example()))
         order = _understood(words)
-        if isinstance(order, Said):
-            return order
+        if order is None:
+            ref = self._example()
+            return _nothing(f"not understood. Type y {ref}, n {ref} because …, a {ref}, or ? for help")
+        if isinstance(order, _Unclear):
+            where = f"{words[0]} {order.ref or self._example()}"
+            return _nothing(f"not clear. Type {where} because {order.note}")
         if order.refs:
             return _together([self._answer(ref, order) for ref in order.refs])
         return self._answer_the_only_one(order)
 
+    def _example(self) -> str:
+        """Return the number of a question that is open, so that what is said can be typed."""
+        try:
+            return next((reference(one.request) for one in self._waiting()), "3")
+        except SwarmError:
+            return "3"
+
+    def _waiting(self) -> list[Question]:
+        return [one for one in open_questions(self._team) if one.asker == "alive"]
+
     def _answer_the_only_one(self, order: _Order) -> Said:
         try:
-            questions = [one for one in open_questions(self._team) if one.asker == "alive"]
+            questions = self._waiting()
             if not questions:
                 return Said(text="No question is open.", bad=True)
             if len(questions) > 1:
@@ -77,7 +97,7 @@ class AnswerDesk:
             ref = reference(questions[0].request)
             if self._has_just_come(questions[0]):
                 typed = f"{order.word[0]} {ref}"
-                return Said(text=f"#{ref} has only just come. Look at it, then type {typed}", bad=True)
+                return _nothing(f"#{ref} has only just come. Look at it, then type {typed}")
         except SwarmError as error:
             return _failed(error)
         return self._answer(ref, order)
@@ -110,15 +130,15 @@ def told(resolution: Resolution) -> str:
     return f"{name} {outcome}{note}, and from now on {printable(resolution.rule)} for the whole team"
 
 
-def _understood(words: Sequence[str]) -> _Order | Said:
-    """Return what a line of words orders, or what to type instead."""
+def _understood(words: Sequence[str]) -> _Order | _Unclear | None:
+    """Return what a line of words orders, None if that cannot be told at all."""
     first, rest = words[0].lower(), list(words[1:])
     glued = _TOGETHER.fullmatch(first)
     if glued:
         first, rest = glued[1], [glued[2], *rest]
     word = _WORDS.get(first)
     if word is None:
-        return _unclear()
+        return None
     refs: list[str] = []
     while rest and (found := _references(rest[0])):
         refs += found
@@ -126,7 +146,7 @@ def _understood(words: Sequence[str]) -> _Order | Said:
     marked = bool(rest) and rest[0].lower().rstrip(":,") == _BECAUSE
     note = " ".join(rest[1:] if marked else rest) or None
     if note and not marked and len(refs) != 1:
-        return _unclear_note(words[0], refs, note)
+        return _Unclear(ref=refs[0] if refs else None, note=" ".join((*refs[1:], note)))
     return _Order(word=word, refs=tuple(dict.fromkeys(refs)), note=note)
 
 
@@ -136,21 +156,13 @@ def _references(text: str) -> list[str]:
     return [one[1] or one[2] for one in found if one] if all(found) else []
 
 
-def _unclear() -> Said:
-    return Said(text="Not understood, so nothing was answered. Type y 3, n 3 because …, a 3, or ?", bad=True)
-
-
-def _unclear_note(word: str, refs: Sequence[str], note: str) -> Said:
-    """Say how to write a note that might begin with the number of a question."""
-    where = " ".join((word, refs[0] if refs else "NUMBER"))
-    said = f"Not clear, so nothing was answered. Type {where} because {' '.join((*refs[1:], note))}"
-    return Said(text=printable(said), bad=True)
+def _nothing(why: str) -> Said:
+    return Said(text=printable(f"Nothing answered: {why}"), bad=True)
 
 
 def _which_one(letter: str, questions: Sequence[Question]) -> Said:
     refs = [reference(question.request) for question in questions]
-    said = f"{len(refs)} questions are open, so nothing was answered. Which one? Type {letter} {refs[0]}"
-    return Said(text=f"{said}, or for all {letter} {' '.join(refs)}", bad=True)
+    return _nothing(f"{len(refs)} are open. Type {letter} {refs[0]}, or {letter} {' '.join(refs)} for all")
 
 
 def _failed(error: SwarmError) -> Said:

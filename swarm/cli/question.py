@@ -93,7 +93,7 @@ def _tail(request: PermissionRequest) -> list[str]:
     why = request.why.strip()
     rule = request.suggested_rule
     told = (
-        f"always: also adds the rule {rule} for the whole team"
+        f"always: adds the rule {rule} for the whole team"
         if rule
         else "always: not possible, no single rule would allow it"
     )

@@ -35,7 +35,7 @@ def run(shell: Shell) -> Iterator[subprocess.Popen[str]]:
 
 
 def open_question(shell: Shell, number: int) -> dict[str, Any]:
-    def asked() -> dict[str, Any] | None:
+    def asked() -> Any:
         ran = shell.swarm("permissions", "--json")
         pending = json.loads(ran.out)["pending"] if ran.code == 0 else []
         return next((one for one in pending if one["number"] == number), None)

@@ -89,7 +89,7 @@ def test_an_unclear_line_answers_nothing_and_says_what_to_type(
     said = desk.take(line)
 
     assert said.bad
-    assert "nothing was answered" in said.text
+    assert said.text.startswith("Nothing answered: ")
     assert " Type " in said.text
     assert said.text.isprintable()
     assert answers(team, *asked) == [None, None]
@@ -97,6 +97,14 @@ def test_an_unclear_line_answers_nothing_and_says_what_to_type(
 
 def test_a_note_that_begins_with_a_number_is_asked_about(team: Team, desk: AnswerDesk) -> None:
     assert desk.take("n 1 2 tests fail").text.endswith("Type n 1 because 2 tests fail")
+
+
+def test_what_is_said_can_be_typed_as_it_stands(team: Team, desk: AnswerDesk) -> None:
+    ask(team)
+    desk.take("n 1")
+    ask(team)
+    assert "n 2 because WHY" in desk.take("?").text
+    assert desk.take("no idea").text == "Nothing answered: not clear. Type no 2 because idea"
 
 
 def test_several_at_once(team: Team, desk: AnswerDesk) -> None:
@@ -130,7 +138,7 @@ def test_without_a_number_one_of_several_is_asked_for(team: Team, desk: AnswerDe
     asked.append(ask(team))
     said = desk.take("n")
     assert said.bad
-    assert said.text.endswith("Which one? Type n 1, or for all n 1 2")
+    assert said.text.endswith("Type n 1, or n 1 2 for all")
     assert answers(team, *asked) == [None, None]
 
 
@@ -151,7 +159,7 @@ def test_a_bare_yes_is_not_taken_for_a_question_that_came_while_it_was_typed(
 
     said = desk.take("y")
 
-    assert said == Said(text="#2 has only just come. Look at it, then type y 2", bad=True)
+    assert said == Said(text="Nothing answered: #2 has only just come. Look at it, then type y 2", bad=True)
     assert answers(team, asked) == [None]
     clock.advance(1.1)
     assert desk.take("y") == Said(text="#2 allowed")
@@ -184,4 +192,4 @@ def test_a_second_answer_is_told_who_was_first(team: Team, desk: AnswerDesk) -> 
 
 def test_help_and_an_empty_line(desk: AnswerDesk) -> None:
     assert desk.take("") == desk.take("  ") == Said(text="")
-    assert "n 3 because REASON" in desk.take("?").text
+    assert "n 3 because WHY" in desk.take("?").text

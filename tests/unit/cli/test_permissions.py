@@ -46,7 +46,7 @@ def test_one_is_shown_in_full(demo: Swarm, team: Team, ref: str) -> None:
 
     assert ran.lines[0].startswith("#1 w1 (task 7) wants Bash in ")
     assert sum("pip install x" in line for line in ran.lines) == 60
-    assert ran.lines[-1] == "  always: also adds the rule Bash(pip install:*) for the whole team"
+    assert ran.lines[-1] == "  always: adds the rule Bash(pip install:*) for the whole team"
     assert ran.err == "yes: swarm approve 1, or with --always\nno: swarm deny 1 --note WHY\n"
     assert "swarm approve 1 -t demo, or" in demo("permissions", "1", "-t", "demo").err
 

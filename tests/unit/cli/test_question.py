@@ -48,7 +48,7 @@ def test_it_says_who_wants_what_where_why_and_what_always_would_do() -> None:
         "  │ $ pip install x",
         "  │ # it says: Install x",
         "  why: No rule allows it.",
-        "  always: also adds the rule Bash(x) for the whole team",
+        "  always: adds the rule Bash(x) for the whole team",
     ]
 
 
