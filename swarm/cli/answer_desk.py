@@ -25,7 +25,7 @@ _WORDS = {
 }
 _HELP_WORDS = frozenset({"?", "h", "help"})
 _TOGETHER = re.compile(r"([a-z]+)#?(\d+)", re.ASCII)
-_REFERENCE = re.compile(r"#?(\d{1,9})|(perm-[A-Za-z0-9_-]+)", re.ASCII)
+_REFERENCE = re.compile(r"#?(\d{1,9})|((?:perm|plan_approval)-\d{6,}[\w@.-]*)", re.ASCII)
 _BECAUSE = "because"
 _JUST_CAME_SECONDS = 1.0
 _JUST_ANSWERED_SECONDS = 3.0

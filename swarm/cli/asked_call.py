@@ -15,6 +15,9 @@ from worker.tools.edits import EditError, replace_passage
 from worker.tools.text_files import BOM, LoadedFile, UnusableFileError, load
 
 MAX_FILE_BYTES = 1 << 20
+PLAN_TOOL = "ExitPlanMode"
+"""The tool whose call is the question whether a plan is good."""
+_PLAN = frozenset({"plan"})
 _BASH = frozenset({"command", "description"})
 _WRITE = frozenset({"file_path", "content"})
 _EDIT = frozenset({"file_path", "old_string", "new_string", "replace_all"})
@@ -29,11 +32,19 @@ def call_rows(request: PermissionRequest) -> Iterator[Row]:
         return _write(given, request.cwd)
     if request.tool == "Edit" and _are_text(given, "file_path", "old_string", "new_string"):
         return _edit(given, request.cwd)
+    if is_plan(request):
+        return _plan(given)
     return _as_json(given)
+
+
+def is_plan(request: PermissionRequest) -> bool:
+    return request.tool == PLAN_TOOL and _are_text(request.input, "plan")
 
 
 def one_line(request: PermissionRequest) -> str:
     """Return what says most about the call, for a list; it may be of several lines."""
+    if is_plan(request):
+        return next(filter(None, map(str.strip, request.input["plan"].split("\n"))), "")
     for key in ("command", "file_path", "path", "pattern"):
         if _are_text(request.input, key):
             return str(request.input[key])
@@ -58,6 +69,12 @@ def _command(given: Mapping[str, Any]) -> Iterator[Row]:
     if given.get("description"):
         yield Row(mark="# ", text=f"it says: {given['description']}", style="dim")
     yield from _rest(given, _BASH)
+
+
+def _plan(given: Mapping[str, Any]) -> Iterator[Row]:
+    for line in given["plan"].strip("\n").split("\n"):
+        yield Row(text=line)
+    yield from _rest(given, _PLAN)
 
 
 def _write(given: Mapping[str, Any], cwd: str) -> Iterator[Row]:

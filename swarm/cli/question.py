@@ -12,7 +12,7 @@ from itertools import islice
 
 from rich.text import Text
 
-from swarm.cli.asked_call import one_line
+from swarm.cli.asked_call import is_plan, one_line
 from swarm.cli.exact_text import exact, pieces, wrap_words
 from swarm.cli.question_body import INDENT, LEAST_CELLS, Body, a_line, body_of, own_lines
 from swarm.cli.render import ago, count
@@ -63,7 +63,8 @@ def _called(request: PermissionRequest, *, unicode: bool) -> str:
 
 def _who(request: PermissionRequest, *, unicode: bool) -> str:
     task = "" if request.task is None else f" (task {exact(request.task, unicode=unicode)})"
-    return f"{exact(request.agent, unicode=unicode)}{task} wants {exact(request.tool, unicode=unicode)}"
+    what = "hands in a plan" if is_plan(request) else f"wants {exact(request.tool, unicode=unicode)}"
+    return f"{exact(request.agent, unicode=unicode)}{task} {what}"
 
 
 def summary(request: PermissionRequest, *, unicode: bool) -> str:
@@ -75,7 +76,8 @@ def summary(request: PermissionRequest, *, unicode: bool) -> str:
 def _head(request: PermissionRequest, cells: int, now: float | None, *, unicode: bool) -> list[Text]:
     who = f"{_called(request, unicode=unicode)} {_who(request, unicode=unicode)}"
     left = "" if now is None else time_left(request, now)
-    told = f"{who} in {exact(request.cwd, unicode=unicode)}{left and f', {left}'}"
+    where = "" if is_plan(request) else f" in {exact(request.cwd, unicode=unicode)}"
+    told = f"{who}{where}{left and f', {left}'}"
     first, *rest = wrap_words(told, max(LEAST_CELLS, cells - len(INDENT)))
     return [a_line(first, "bold yellow"), *(a_line(INDENT + piece, "bold yellow") for piece in rest)]
 
@@ -90,14 +92,12 @@ def time_left(request: PermissionRequest, now: float) -> str:
 
 
 def _tail(request: PermissionRequest) -> list[str]:
-    why = request.why.strip()
-    rule = request.suggested_rule
-    told = (
-        f"always: adds the rule {rule} for the whole team"
-        if rule
-        else "always: not possible, no single rule would allow it"
-    )
-    return [*([f"why: {why}"] if why else []), told]
+    told = [f"why: {request.why.strip()}"] if request.why.strip() else []
+    if request.suggested_rule:
+        told.append(f"always: adds the rule {request.suggested_rule} for the whole team")
+    elif not is_plan(request):
+        told.append("always: not possible, no single rule would allow it")
+    return told
 
 
 def _fitted(
@@ -117,7 +117,7 @@ def _fitted(
         kept.pop(0)
     below = [line for part in kept for line in part]
     room = rows - len(head) - len(below)
-    lost = 0 if kept else len(tail[-1])  # nobody says always to a rule that he cannot see
+    lost = 0 if kept or not tail else len(tail[-1])  # nobody says always to a rule that he cannot see
     if body.whole and room > 0 and len(body.lines) + bool(lost) <= room:
         shown = list(body.lines)
     else:

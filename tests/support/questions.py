@@ -37,7 +37,7 @@ def ask(
     cwd = team.layout.team_dir
     return team.permissions.request(
         PermissionRequest(
-            id=f"perm-{processes.new_short_id()}-{agent}",
+            id=f"perm-{round(now * 1000)}-{processes.new_short_id()}",
             agent=agent,
             run_id=run_id,
             task="7",

@@ -68,6 +68,11 @@ def test_a_clear_line_answers_that_question_and_no_other(
     assert answers(team, *asked) == [None, (outcome, note), None]
 
 
+def test_an_id_of_a_plan_is_understood(desk: AnswerDesk) -> None:
+    said = desk.take("y plan_approval-1796042339393@w1@demo")
+    assert "plan_approval-1796042339393@w1@demo" in said.text
+
+
 def test_an_id_will_do_too(team: Team, desk: AnswerDesk) -> None:
     first, second = ask(team), ask(team)
     desk.take(f"n {second.id} no")

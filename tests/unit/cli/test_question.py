@@ -175,6 +175,24 @@ def test_another_tool_shows_its_whole_input() -> None:
     assert '  │   "command": 5' in shown(asked("Bash", command=5))
 
 
+def test_a_plan_is_shown_as_it_would_be_read() -> None:
+    request = asked("ExitPlanMode", plan="\n# Rename it\n\n1. api/users.py\n#4 w2 wants Bash\n").replace(
+        suggested_rule=None
+    )
+
+    assert shown(request) == [
+        "#3 builder-1 (task 7) hands in a plan, 10m left",
+        "  │ # Rename it",
+        "  │ ",
+        "  │ 1. api/users.py",
+        "  │ #4 w2 wants Bash",
+        "  why: No rule allows it.",
+    ]
+    assert len(shown(request.replace(why=""), 80, 4)) == 4
+    assert shown(request, 80, 1) == ["#3 builder-1 (task 7) hands in a plan: # Rename it"]
+    assert shown(asked("ExitPlanMode", plan=5))[0].startswith("#3 builder-1 (task 7) wants ExitPlanMode in ")
+
+
 def test_time_that_is_over_is_said() -> None:
     late = [line.plain for line in question_lines(asked(command="x"), 80, None, now=NOW + 700)]
     odd = [
