@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from swarm.cli.grammar import Verb
 from swarm.cli.table_life import LIFE_VERBS
+from swarm.cli.table_permissions import PERMISSION_VERBS
 from swarm.cli.verb_parts import (
     AS,
     BACKEND,
@@ -365,6 +366,7 @@ VERBS = (
     *_TASK_EDIT_VERBS,
     *_TASK_LIFE_VERBS,
     *_TALK_VERBS,
+    *PERMISSION_VERBS,
     *LIFE_VERBS,
     *_WATCH_VERBS,
 )
@@ -376,7 +378,7 @@ GROUPS = {
 }
 """First words that are followed by a verb, and what they are about."""
 
-_NOT_BUILT_WORDS = "permissions approve deny lead top"
+_NOT_BUILT_WORDS = "lead top"
 NOT_BUILT = tuple((word,) for word in _NOT_BUILT_WORDS.split())
 """Verbs that are known, and refused by name."""
 
