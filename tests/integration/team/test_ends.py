@@ -86,7 +86,7 @@ async def test_a_cancelled_teammate_leaves_a_true_record(make) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"model": "claude-x"}, {"permission_mode": "plan"}, {"allow": ("Bash(rm",)}]
+    "changes", [{"model": "claude-x"}, {"permission_mode": "auto"}, {"allow": ("Bash(rm",)}]
 )
 async def test_what_cannot_be_started_says_so_in_its_record(make, changes) -> None:
     team = make(task("a"), teammates=[W1])
