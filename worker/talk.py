@@ -82,7 +82,7 @@ class Talk:
         )
         self._calls = Calls(bench.tools, self.context, gate, self.transcript, stop, subject.check)
         self._prompt = make_prompt(bench, self._date())
-        self._tools = schemas(bench.tools)
+        self._tools = schemas(bench.offered)
 
     def _start(self, cause: str, *, parent: str | None = None, carried: Sequence[str] = ()) -> None:
         """Begin the session on disk. One that goes on begins with the very words of the one before.

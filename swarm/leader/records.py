@@ -6,7 +6,7 @@ import os
 
 from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER, agent_id
-from swarm.core.roster import Member
+from swarm.core.roster import SPAWN_COMMAND, Member
 from swarm.core.spawn import TeammateSpec
 from swarm.core.times import format_time
 from swarm.storage.processes import boot_id, host, pid_ns, start_ticks
@@ -26,6 +26,7 @@ def roster_member(team: str, spec: TeammateSpec, now: float) -> Member:
         backend_type=spec.backend,
         role=spec.role,
         permission_mode=spec.permission_mode,
+        rules=next((one for one in spec.rules if one.source == SPAWN_COMMAND), None),
     )
 
 

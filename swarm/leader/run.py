@@ -21,6 +21,8 @@ from swarm.core.times import format_time
 from swarm.errors import BackendError, SwarmError
 from swarm.leader.earlier import Earlier
 from swarm.leader.evidence import denied_requests, used_tokens
+from swarm.leader.inheritance import inherited, rules_of_file
+from swarm.leader.launch import mode_to_lead_with
 from swarm.leader.options import RunOptions
 from swarm.leader.outcome import RunResult, decide_outcome, spending_of
 from swarm.leader.progress import all_finished, can_progress, why_stuck
@@ -64,9 +66,10 @@ class Run:
         self._settings = settings
         self._backend = backend
         self._leader_run_id = earlier.leader_run_id if earlier else make_run_id(self.run, LEADER, 1)
+        self._mode = mode_to_lead_with(loaded, options, team)
         specs = [self._spec(position, member) for position, member in enumerate(members(loaded.team))]
         if earlier:
-            specs = earlier.in_order([earlier.spec_of(spec) for spec in specs])
+            specs = earlier.in_order([earlier.spec_of(spec, self._mode) for spec in specs])
         self._teammates = Teammates(team, backend, specs)
         self._started = time.monotonic()
         self._interrupts = 0
@@ -92,6 +95,7 @@ class Run:
     async def to_the_end(self, watcher: Watcher) -> RunResult:
         """Start the teammates, wait until nothing is left that could be done, stop them, report."""
         self._register_leader("working")
+        self.team.roster.update_member(LEADER, permission_mode=self._mode)
         self.team.events.emit(
             "run_started", LEADER, run_id=self._leader_run_id, run=self.run, backend=self._backend.name
         )
@@ -120,7 +124,9 @@ class Run:
                 raise
 
     def _spec(self, position: int, member: MemberSpec) -> TeammateSpec:
-        permissions = self._loaded.team.permissions
+        options = self._options
+        rules = (options.rules, rules_of_file(self._loaded.team), *options.settings.rules)
+        asked = options.permission_mode or member.permission_mode or self._mode
         return TeammateSpec(
             root=self.team.root,
             team=self.team.name,
@@ -131,14 +137,13 @@ class Run:
             workspace=os.path.realpath(self._loaded.workspace),
             model=member.model,
             fallback_model=self._loaded.team.fallback_model,
-            permission_mode=self._options.permission_mode or member.permission_mode,
+            permission_mode=inherited(asked, self._mode),
             color=color_for(position),
             backend=self._backend.name,
-            allow=tuple(permissions.allow),
-            deny=tuple(permissions.deny),
-            environ=self._options.environ,
-            time_scale=float(self._options.environ.get("SWARM_TIME_SCALE", "1")),
-            pace_seconds=self._options.pace_seconds,
+            rules=tuple(one for one in rules if one),
+            environ=options.environ,
+            time_scale=float(options.environ.get("SWARM_TIME_SCALE", "1")),
+            pace_seconds=options.pace_seconds,
         )
 
     # Watch

@@ -99,6 +99,7 @@ def _enter(team: Team, spec: TeammateSpec, *, restarted: bool) -> None:
         tmux_pane_id=entry.tmux_pane_id,
         model=spec.model,
         permission_mode=spec.permission_mode,
+        rules=entry.rules,
         role=spec.role,
     )
 

@@ -16,6 +16,7 @@ from swarm.core.roster import Member
 from swarm.core.spawn import TeammateSpec
 from swarm.errors import StateError, SwarmError
 from swarm.leader.ending import end_agents
+from swarm.leader.inheritance import inherited, mode_of_leader, with_own
 from swarm.leader.spawning import begin, is_being_started, is_starting, start_teammates
 from swarm.storage.dead import DeadLife, find_dead_lives, free_claims_of, free_dead_claims, is_due
 from swarm.storage.processes import liveness
@@ -108,13 +109,15 @@ class Teammates:
         if record is None or record.run_id in self._lives or not self._backend.adopt(record):
             return
         like = self._specs.get(member.name, next(iter(self._specs.values())))
+        asked = member.permission_mode or like.permission_mode
         self._specs[member.name] = like.replace(
             name=member.name,
             role=member.role,
             run_id=record.run_id,
             model=member.model or like.model,
             color=member.color,
-            permission_mode=member.permission_mode or like.permission_mode,
+            permission_mode=inherited(asked, mode_of_leader(self._team.roster.load())),
+            rules=with_own(like.rules, member),
             backend=record.backend,
         )
         self._lives.append(record.run_id)

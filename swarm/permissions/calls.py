@@ -8,6 +8,8 @@ from typing import Any, Literal
 from swarm.values import Value
 
 Behavior = Literal["allow", "deny", "ask"]
+BEHAVIORS: tuple[Behavior, ...] = ("deny", "ask", "allow")
+"""From strict to loose."""
 Why = Literal[
     "rule", "mode", "read", "team_tool", "no_rule", "immune", "bad_path", "compound", "files", "error"
 ]

@@ -126,9 +126,12 @@ class TeammateSpec(_Part):
 class Permissions(_Part):
     """What the teammates may do without a question."""
 
-    mode: str = Field("default", description="default, acceptEdits or bypassPermissions.")
+    mode: str | None = Field(
+        None, description="plan, dontAsk, default, acceptEdits or bypassPermissions; default when left out."
+    )
     allow: Items[str] = Field((), description='Rules such as "Bash(pytest:*)".')
     deny: Items[str] = Field((), description="Rules that win over every other.")
+    ask: Items[str] = Field((), description="Rules for what a person decides, whatever allows it.")
 
 
 class Budget(_Part):
