@@ -70,7 +70,7 @@ class Run:
         specs = [self._spec(position, member) for position, member in enumerate(members(loaded.team))]
         if earlier:
             specs = earlier.in_order([earlier.spec_of(spec, self._mode) for spec in specs])
-        self._teammates = Teammates(team, backend, specs)
+        self._teammates = Teammates(team, backend, specs, mode=self._mode)
         self._started = time.monotonic()
         self._interrupts = 0
         self._is_over = False

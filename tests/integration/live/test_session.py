@@ -269,3 +269,20 @@ async def test_the_session_goes_on_after_a_stop_in_a_command(make: Make) -> None
     results = tool_results(api.exchanges[1].messages[2])
     assert ["interrupted" in result["content"] for result in results] == [False, True]
     assert api.refused == []
+
+
+async def test_a_tool_that_is_denied_as_a_whole_is_not_offered(make: Make) -> None:
+    """Each call of it would cost a turn. One that is made all the same is denied by the rule."""
+    rules = {"mode": "bypassPermissions", "deny": ["Bash", "Write(x)", "mcp__web"], "ask": ["Edit"]}
+    team = make(TASK, permissions=rules)
+    turns = [reply(call("Bash", {"command": "touch made"})), reply("Then not.")]
+    with MessagesApi(turns) as api:
+        outcome = await one_session(team, api)
+
+    assert outcome is not None
+    names = {tool["name"] for tool in api.exchanges[0].body["tools"]}
+    assert "Bash" not in names
+    assert {"Edit", "Read", "TaskUpdate", "Write"} <= names
+    (denied,) = tool_results(api.exchanges[1].messages[-1])
+    assert "The rule Bash of the team file forbids this call." in str(denied["content"])
+    assert not (team.workspace / "made").exists()
