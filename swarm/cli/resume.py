@@ -27,6 +27,7 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
     """Lead a team that was led before, to the end; return the exit code of its outcome."""
     only_for_people(io, "resume a run")
     team = team_to_change(args if args["name"] is None else {**args, "team": args["name"]}, io)
+    only_for_people(io, "resume a run", team)
     path = team.layout.team_file
     if not os.path.exists(path):
         raise StateError(

@@ -36,6 +36,7 @@ def spawn(args: Mapping[str, Any], io: Io) -> int:
     """Start a teammate and return when it is ready; nothing is left of one that does not come up."""
     only_for_people(io, "start teammates")
     team = team_to_change(args, io)
+    only_for_people(io, "start teammates", team)
     name = check_name(args["name"])
     with turn(team, name):
         with cleaned_up(team, io.environ, [name]):
@@ -49,6 +50,7 @@ def restart(args: Mapping[str, Any], io: Io) -> int:
     """End a teammate if it is there, and start its next life."""
     only_for_people(io, "restart teammates")
     team = team_to_change(args, io)
+    only_for_people(io, "restart teammates", team)
     name = team.roster.load().member(args["name"]).name
     if name == LEADER:
         raise ConfigError(
