@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -27,9 +27,14 @@ InputT = TypeVar("InputT", bound=ToolInput)
 
 
 class ToolOutput(Value):
-    """What came of a call, as the model will read it. `touched` are the real paths of files it wrote."""
+    """What came of a call. `touched` are the real paths of files it wrote.
+
+    The text is taken for foreign, and made inert before the model reads it. One that is `tagged` holds tags
+    of ours around text that is inert already.
+    """
 
     text: str
+    tagged: bool = False
     is_error: bool = False
     touched: tuple[str, ...] = ()
 
@@ -105,6 +110,13 @@ class Tool(ABC, Generic[InputT]):
     @abstractmethod
     def describe(self, settings: Settings) -> str:
         """Return the text by which a model knows this tool; the same for a whole session."""
+
+    def meant(self, given: Mapping[str, Any], context: ToolContext) -> Mapping[str, Any]:
+        """Return the input as the model means it, before it is checked and anybody is asked about it.
+
+        What a model copies from a file is that file's text as `swarm.core.tags.tool_text` shows it.
+        """
+        return given
 
     def read_only(self, given: InputT) -> bool:
         return False

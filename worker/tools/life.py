@@ -54,6 +54,8 @@ async def _go_through(
     tool = tools.get(name)
     if tool is None:
         return _failure(f"There is no tool {name!r}; the tools are {', '.join(sorted(tools))}.")
+    if isinstance(call.get("input"), dict):
+        call = {**call, "input": tool.meant(call["input"], context)}
     given = parse_input(tool, call.get("input"))
     fault = await tool.check(given, context)
     if fault:

@@ -217,7 +217,7 @@ async def test_mail_that_cannot_be_taken_is_not_tried_again_and_again(
     def break_off(_: object) -> str:
         raise RuntimeError("a message that we choke on")
 
-    monkeypatch.setattr("worker.session.mail.wrap_teammate_message", break_off)
+    monkeypatch.setattr("worker.session.mail.teammate_message", break_off)
     with MessagesApi([]) as api:
         team.send("w1", QUESTION)
         begin(team, api, time_scale=1.0)
