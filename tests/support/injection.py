@@ -39,7 +39,7 @@ _UNSEEN = re.compile(
     "\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
 )
 _LOOK = str.maketrans("\u0455\u0443\u0456\u0435\u043e\u0430_", "syieoa-")
-_NAMES = "|".join(RESERVED)
+_NAMES = "|".join(" ?".join(name) for name in RESERVED)
 _TAG = re.compile(rf"<([\s/]*)({_NAMES})(?![a-z0-9-])")
 _SPELT_TAG = re.compile(
     rf"(?:[<\u2039\u3008\u27e8]|&(?:amp;)*(?:lt|#60|#x3c);|\\u003c|%3c)([\s/]*)({_NAMES})(?![a-z0-9-])"
@@ -54,9 +54,10 @@ def live_tags(text: str, *, spelt: bool = False) -> Counter[str]:
     letters = (
         ch for ch in unicodedata.normalize("NFKD", text) if unicodedata.category(ch) not in {"Mn", "Cf"}
     )
-    folded = re.sub(r"\s+", "", "".join(letters).translate(_LOOK).casefold())
+    folded = re.sub(r"\s+", " ", "".join(letters).translate(_LOOK).casefold())
     pattern = _SPELT_TAG if spelt else _TAG
-    return Counter(f"{'/' if '/' in found[1] else ''}{found[2]}" for found in pattern.finditer(folded))
+    found = ((one[1], one[2].replace(" ", "")) for one in pattern.finditer(folded))
+    return Counter(f"{'/' if '/' in between else ''}{name}" for between, name in found)
 
 
 def unseen(text: str) -> list[str]:
