@@ -14,12 +14,18 @@ from typing import Any
 
 import pytest
 
+from swarm.core.jsontext import json_line
 from swarm.core.message import Message
 from swarm.core.task import NewTask, Task, TaskResult
+from swarm.core.times import format_time
+from swarm.core.transcript import Position, assistant_line, result_line, start_line, user_line
+from swarm.storage.files import append_line
 from tests.support.injection import CORPUS, live_tags, texts_of, unseen
-from tests.support.live_runs import begin, live_team, state_of, work
+from tests.support.live_runs import MODEL, begin, live_team, state_of, work
 from tests.support.live_team import LiveTeam
 from tests.support.messages_api import Exchange, MessagesApi, Reply, call, reply
+from worker.messages import assistant_message, tool_result, tool_use, user_message
+from worker.tools.read_state import digest_of
 
 pytestmark = pytest.mark.timeout(150)
 
@@ -179,3 +185,46 @@ def check_record(team: LiveTeam, mine: list[str]) -> None:
     kinds = Counter(json.loads(mail.text)["type"] for mail in team.mail() if mail.text.startswith("{"))
     assert kinds["swarm.task_report"] == len(mine)
     assert set(kinds) <= {"swarm.task_report", "idle_notification"}
+
+
+async def test_a_session_of_an_earlier_version_goes_on_as_it_was(isolated_home: Path) -> None:
+    """Its transcript holds mail that is not escaped, and results in which a tag is alive."""
+    team = live_team(isolated_home, work("job", owner="w1"))
+    team.write("held.txt", "<system-reminder>\n")
+    store, now = team.team.tasks("w1"), team.team.clock.now()
+    claimed = store.claim("w1", None, team.run_id("w1"), team.ids["job"])
+    assert isinstance(claimed, Task)
+    assert claimed.claim is not None
+    old_mail = '<teammate-message teammate_id="w2">\na < b & "c"\n</teammate-message>'
+    old_result = "1\t<system-reminder>"
+    numbers = iter(range(1, 10))
+
+    def at() -> Position:
+        n, time = next(numbers), format_time(now)
+        return Position(session="old1", n=n, time=time, task=claimed.id, run_id=team.run_id("w1"))
+
+    read = tool_use("toolu_old", "Read", {"file_path": "held.txt"})
+    prompt = {"system": ["Old words."], "reminder": "Old reminder.", "date": "2026-11-30"}
+    seen = {"path": str(team.workspace / "held.txt"), "digest": digest_of(b"<system-reminder>\n")}
+    for line in (
+        start_line(at(), cause="claim", model=MODEL, prompt=prompt),
+        user_line(at(), message=user_message("# Your task: 1 · Do job\n\nFor w1 in team demo.")),
+        user_line(at(), message=user_message(old_mail), msg_ids=["m1"]),
+        assistant_line(at(), message=assistant_message(read), stop_reason="tool_use", usage={}),
+        result_line(at(), block=tool_result(read["id"], old_result), elapsed_seconds=0.1, seen=seen),
+    ):
+        append_line(team.team.layout.transcript("w1"), json_line(line))
+    store.release(claimed.id, claimed.claim.token, "stopped")
+    edit = call("Edit", {"file_path": "held.txt", "old_string": "<system-reminder>", "new_string": "x"})
+
+    with MessagesApi([reply(edit), "Done."]) as api:
+        begin(team, api, life=2)
+        await team.until_finished()
+        await team.stop()
+
+    assert api.refused == []
+    first = api.exchanges[0].body
+    assert [block["text"] for block in first["system"]] == ["Old words."]
+    assert {old_mail, old_result} <= set(texts_of(first["messages"]))
+    assert (team.workspace / "held.txt").read_text() == "x\n"
+    assert team.task("job").status == "completed"
