@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from swarm.testing.wait import wait_until
-from tests.support.crew import BACKENDS, TMUX, Crew, crew, quick_task
+from tests.support.crew import BACKENDS, KEEPER, TMUX, Crew, crew, quick_task
 
 ROUNDS = 2
 ROUNDS_LONG = 50
@@ -56,8 +56,19 @@ def zombies_of(parent: int) -> int:
     return found
 
 
+def have_settled(team: Crew) -> bool:
+    """Whether each has done what leaves a file once: a task, and to say that it has none.
+
+    One that is only ready may still take the task, and its transcript would be new in a later round.
+    """
+    keeps = not team.led or any(line["type"] == "assistant" for line in team.lines(KEEPER))
+    idle = {one.sender for one in team.mail() if (one.summary or "").startswith("idle")}
+    return keeps and team.task("a").finished and set(team.names) <= idle
+
+
 def go_round(team: Crew) -> None:
     team.bring_up()
+    wait_until(lambda: have_settled(team), timeout=30, what="all have settled")
     team.until_state("idle")
     assert set(team.states().values()) == {"idle"}
     if team.led:

@@ -167,6 +167,7 @@ async def test_rounds_of_start_and_stop_leave_nothing(bed: Bed) -> None:
     seen = []
     for life in range(1, bed.rounds + 1):
         await bed.start(*names, life=life)
+        await eventually(lambda: have_told(bed) >= set(names), 15, what="all have said that they are idle")
         assert await bed.backend.stop(timeout=10) == ()
         await bed.backend.cleanup()
         gc.collect()
@@ -176,6 +177,11 @@ async def test_rounds_of_start_and_stop_leave_nothing(bed: Bed) -> None:
     assert seen[-1][:2] == seen[0][:2]
     descriptors = [count for _, _, count in seen]
     assert max(descriptors[-5:]) <= max(descriptors[:5])  # a few come and go with the event loop's helpers
+
+
+def have_told(bed: Bed) -> set[str]:
+    """Name those who have written to the leader once, which makes files that stay."""
+    return {message.sender for message in bed.live.mail()}
 
 
 def _files(bed: Bed) -> list[str]:

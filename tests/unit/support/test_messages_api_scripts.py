@@ -24,7 +24,7 @@ from tests.support.messages_api import (
     text,
     with_changes,
 )
-from tests.unit.support.asking import TOOLS, ask, assistant, result, user
+from tests.unit.support.asking import TOOLS, ask, assistant, client_of, open_stream, result, user
 from worker.context.agent import AgentContext
 
 EXAMPLES = Path(__file__).parents[3] / "teams_examples"
@@ -215,12 +215,21 @@ def test_a_process_that_cannot_start_says_so(child, capfd) -> None:
 
 async def test_a_process_ends_with_its_test_even_if_an_answer_is_held(child) -> None:
     held = {"blocks": ["Hi"], "faults": [{"kind": "hold", "gate": "/nowhere/gate", "after": 2}]}
+    came = asyncio.Queue[str | None]()
+
+    async def listen(api: ChildApi) -> None:
+        async with client_of(api) as client:
+            stream = await open_stream(client, "go")
+            async for event in stream.raw_events(stream.response):
+                came.put_nowait(event.event)
+
     with child({"replies": [held]}) as api:
-        asked = asyncio.create_task(ask(api, "go"))
-        await eventually(lambda: api.in_flight == 1, what="it is asked")
+        asked = asyncio.create_task(listen(api))
+        before_the_gate = [await asyncio.wait_for(came.get(), timeout=10) for _ in range(2)]
     assert api.process.returncode == 0
     with pytest.raises(httpx2.RemoteProtocolError):
         await asked
+    assert (before_the_gate, came.qsize()) == (["message_start", "content_block_start"], 0)
     (exchange,) = api.all_exchanges()
     assert (exchange.events_sent, exchange.whole, exchange.dropped) == (2, False, False)
 
