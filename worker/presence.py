@@ -125,13 +125,13 @@ class Presence:
         self._write()
         self._emit("agent_orphaned", task=kept["task"])
 
-    def stopped(self, reason: str) -> None:
-        """Say why this life has ended, if there is still somebody who waits for it."""
+    def stopped(self, reason: str, why: str | None = None) -> None:
+        """Say why this life has ended, if there is still somebody who waits for it; `why` in a sentence."""
         current = self._is_current_now()
         self._set("stopped", reason=reason)
-        self._write(tools=())
+        self._write(tools=(), why=why)
         if current:
-            self._emit("agent_stopped", reason=reason)
+            self._emit("agent_stopped", reason=reason, **({} if why is None else {"why": why}))
 
     async def beat(self) -> None:
         """Give a sign of life every few seconds until cancelled."""

@@ -52,8 +52,8 @@ _RUN_VERBS = (
         ),
         not_built=("--detach",),
         detail=(
-            "Exit code: 0 all completed, 5 something was denied, 6 some task failed, 7 the budget is spent, "
-            "124 out of time."
+            "Exit code: 0 all completed, 5 something was denied, 6 some task failed or nobody is left who "
+            "could do it, 7 the budget is spent, 124 out of time."
         ),
     ),
     Verb(
@@ -187,7 +187,10 @@ _TASK_READ_VERBS = (
         handler="swarm.cli.task_wait:wait",
         positionals=(place("ids", "Numbers of the tasks; default all.", many=True),),
         options=(typed("timeout", "float", "SECONDS", "Give up after this time."), JSON),
-        detail="Exit code: 0 all completed, 3 there is none, 6 some failed or cancelled, 124 out of time.",
+        detail=(
+            "Exit code: 0 all completed, 3 there is none, 6 some failed, were cancelled or cannot go on, 124 "
+            "out of time."
+        ),
     ),
 )
 

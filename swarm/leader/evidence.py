@@ -1,13 +1,15 @@
-"""What a run left in the team's files: denied calls and tokens used."""
+"""What a run left in the team's files: denied calls, who ended early, and tokens used."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from swarm.core.price import usage_of
+from swarm.errors import CorruptStateError
 from swarm.storage.team import Team
 
 
@@ -18,6 +20,17 @@ def denied_requests(team: Team) -> tuple[Mapping[str, Any], ...]:
         if resolution.outcome != "allow" and resolution.request is not None:
             seen.setdefault(f"{resolution.request.get('task')} {resolution.digest}", resolution.request)
     return tuple(seen.values())
+
+
+def why_gone(team: Team) -> dict[str, str]:
+    """Return the teammates whose models could not be asked any more, each with why."""
+    found: dict[str, str] = {}
+    for name in team.agents.names():
+        with suppress(CorruptStateError):
+            record = team.agents.load(name)
+            if record is not None and record.state == "stopped" and record.why is not None:
+                found[name] = record.why
+    return found
 
 
 def used_tokens(team: Team, run: str) -> tuple[int, int]:

@@ -47,7 +47,10 @@ def spending_of(table: CostTable) -> Spending:
 
 
 class RunResult(Value):
-    """What a finished run tells: enough for `--json`, the report and the closing lines."""
+    """What a finished run tells: enough for `--json`, the report and the closing lines.
+
+    `gone` names teammates whose models could not be asked, each with why.
+    """
 
     team: str
     run: str
@@ -60,6 +63,7 @@ class RunResult(Value):
     output_tokens: int
     report: str
     spending: Spending = Spending()
+    gone: Mapping[str, str] = EMPTY
 
     @property
     def exit_code(self) -> int:
@@ -101,6 +105,7 @@ def render_result(result: RunResult) -> dict[str, Any]:
         "backend": result.backend,
         "tasks": [_render_task(task, result.spending) for task in result.tasks],
         "denied": [dict(request) for request in result.denied],
+        "gone": dict(result.gone),
         "input_tokens": result.input_tokens,
         "output_tokens": result.output_tokens,
         "usd": usd_of(result.spending.micros),

@@ -20,7 +20,7 @@ from swarm.core.table import TaskTable
 from swarm.core.times import format_time
 from swarm.errors import BackendError, SwarmError
 from swarm.leader.earlier import Earlier
-from swarm.leader.evidence import denied_requests, used_tokens
+from swarm.leader.evidence import denied_requests, used_tokens, why_gone
 from swarm.leader.options import RunOptions
 from swarm.leader.outcome import RunResult, decide_outcome, spending_of
 from swarm.leader.progress import all_finished, can_progress, why_stuck
@@ -214,7 +214,8 @@ class Run:
 
     def _finish(self) -> RunResult:
         store = self.team.tasks(LEADER)
-        stuck = why_stuck(store.table(), budget_spent=self._budget_spent)
+        gone = why_gone(self.team)
+        stuck = why_stuck(store.table(), budget_spent=self._budget_spent, gone=gone)
         tasks = tuple(task.replace(reason=task.reason or stuck.get(task.id)) for task in store.list_tasks())
         denied = denied_requests(self.team)
         read, written = used_tokens(self.team, self.run)
@@ -236,6 +237,7 @@ class Run:
             output_tokens=written,
             report=self.team.layout.report,
             spending=spending_of(self.team.costs.table()),
+            gone=gone,
         )
         write_report(self.team, result)
         self.team.events.emit(
