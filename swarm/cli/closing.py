@@ -12,7 +12,7 @@ from swarm.cli.columns import table
 from swarm.cli.render import printable
 from swarm.cli.session import Io
 from swarm.core.task import Task, verified
-from swarm.leader.denied import describe_denied
+from swarm.leader.denied import describe_answer, refused
 from swarm.leader.outcome import RunResult
 from swarm.leader.report import describe_spending
 from swarm.storage.team import Team
@@ -60,8 +60,8 @@ def _reasons(result: RunResult) -> Iterator[str]:
     for name, why in result.gone.items():
         if not any(why in str(task.reason) for task in left):
             yield f"{name} ended early: {why}"
-    for request in result.denied:
-        yield f"denied to {describe_denied(request)}"
+    for answer in refused(result.questions):
+        yield describe_answer(answer)
 
 
 def _said(result: RunResult) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from swarm.core.costs import CostTable
 from swarm.core.fields import EMPTY
 from swarm.core.money import usd_of
+from swarm.core.permission import Resolution
 from swarm.core.task import Task, verified
 from swarm.values import Value
 
@@ -49,7 +50,8 @@ def spending_of(table: CostTable) -> Spending:
 class RunResult(Value):
     """What a finished run tells: enough for `--json`, the report and the closing lines.
 
-    `gone` names teammates whose models could not be asked, each with why.
+    `gone` names teammates whose models could not be asked, each with why; `questions` are all that were
+    asked.
     """
 
     team: str
@@ -64,6 +66,7 @@ class RunResult(Value):
     report: str
     spending: Spending = Spending()
     gone: Mapping[str, str] = EMPTY
+    questions: tuple[Resolution, ...] = ()
 
     @property
     def exit_code(self) -> int:

@@ -238,6 +238,7 @@ class Run:
             report=self.team.layout.report,
             spending=spending_of(self.team.costs.table()),
             gone=gone,
+            questions=self.team.permissions.list_resolved(),
         )
         write_report(self.team, result)
         self.team.events.emit(

@@ -145,7 +145,7 @@ async def test_interrupting_asks_the_teammates_and_ends_in_130(folder: Path) -> 
 
     assert (result.outcome, result.exit_code) == ("interrupted", 130)
     assert looks.times >= 1
-    assert Path(result.report).read_text(encoding="utf-8").startswith("# t1: interrupted")
+    assert "the run was interrupted" in Path(result.report).read_text(encoding="utf-8")
 
 
 async def test_a_second_interrupt_cancels_who_does_not_hear(folder: Path) -> None:
