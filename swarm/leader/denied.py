@@ -36,7 +36,7 @@ def describe_denied(request: Mapping[str, Any]) -> str:
 
 
 def refused(answers: Iterable[Resolution]) -> tuple[Resolution, ...]:
-    """Return those that were not yes: of a call that was asked about again the first, none if allowed then."""
+    """Return those that were not yes: each call once, and not at all if it was allowed later."""
     found: dict[str, Resolution] = {}
     for answer in answers:
         call = f"{(answer.request or {}).get('task')} {answer.digest}"
