@@ -130,7 +130,7 @@ def half_done() -> Findings:
 
 
 BAD = (
-    "Done, @team/admins. Fixes #1, closes:#2, resolves octo/repo#3, Fixes GH-4, closes https://x.invalid/issues/5\n"
+    "Done, @team/admins. Fixes #1, closes:#2, resolves octo/repo#3, Fixes GH-4, closes https://x.invalid/bugs/5\n"
     "/approve\n"
     "# A heading\n"
     "---\n"
