@@ -28,7 +28,7 @@ _MEANINGS = {
     3: "not found",
     4: "refused by the state of things",
     5: "denied, or nobody to ask",
-    6: "some task failed",
+    6: "some task failed, or nobody is left who could do it",
     7: "budget spent",
     75: "busy: the same command may succeed later",
     124: "timed out",

@@ -55,6 +55,7 @@ class Settings(Value):
 
     # Permission
     permission_deadline_seconds: float = 600.0
+    permission_check_seconds: float = 0.1  # between two looks for the answer
 
     # Loop and tools
     turns_max: int = 200

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from swarm.core.spawn import TeammateSpec
 from swarm.errors import SwarmError
-from swarm.permissions.calls import Policy
+from swarm.permissions.calls import BEHAVIORS, Policy
 from swarm.permissions.modes import check_mode
 from swarm.permissions.rules import parse_rules
 from swarm.settings import Settings
@@ -73,15 +73,20 @@ def agent_of(spec: TeammateSpec) -> AgentContext:
 def policy_of(spec: TeammateSpec, team: Team) -> Policy:
     """Return what this teammate may do; a mode or rule that cannot be is a ConfigError."""
     layout = Layout(root=spec.root)
-    allow = parse_rules(spec.allow, "allow", "team file")
-    deny = parse_rules(spec.deny, "deny", "team file")
+    rules = [
+        rule
+        for behavior in BEHAVIORS
+        for given in spec.rules
+        for rule in parse_rules(getattr(given, behavior), behavior, given.source)
+    ]
     return Policy(
         mode=check_mode(spec.permission_mode),
-        rules=(*deny, *allow),
+        rules=tuple(rules),
         workspace=os.path.realpath(spec.workspace),
         control_roots=(layout.teams_dir, layout.tasks_root),
         home=spec.environ.get("HOME") or os.path.expanduser("~"),
         readable=(team.layout.tool_results(spec.name),),
+        mode_after_plan=check_mode(spec.mode_after_plan),
     )
 
 

@@ -11,7 +11,15 @@ from worker.claim import HeldClaim
 from worker.context.opening import opening
 from worker.hold import Hold
 from worker.loop.reasons import COMPLETED, TASK_ENDED, Terminal
-from worker.messages import Message, count_turns, final_text, is_interrupted, tool_results, user_message
+from worker.messages import (
+    Message,
+    count_turns,
+    final_text,
+    is_interrupted,
+    requoted,
+    tool_results,
+    user_message,
+)
 from worker.prompts.texts import resumed
 from worker.session.history import (
     RETRY,
@@ -116,7 +124,7 @@ def _told(begun: Begun) -> tuple[str, str]:
     """Return a call and its result as text."""
     given = json.dumps(begun.call.get("input"), ensure_ascii=False)
     result = "interrupted" if begun.result is None else str(begun.result.get("content"))
-    return f"{begun.call.get('name')} {given[:_SHOWN_CHARS]}", result[:_SHOWN_CHARS]
+    return f"{begun.call.get('name')} {given[:_SHOWN_CHARS]}", requoted(result[:_SHOWN_CHARS])
 
 
 def _ended(reason: str, messages: Sequence[Message]) -> Terminal:

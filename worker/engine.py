@@ -28,7 +28,7 @@ from worker.commit import CommitRefusal, Ground, Work, commit_work
 from worker.conversation import Conversation
 from worker.hold import Hold
 from worker.loop.abort import Aborted, unless_aborted
-from worker.loop.reasons import ABORTED, BUDGET_SPENT, MAX_TURNS, REPEATED_FAILURES, Terminal
+from worker.loop.reasons import ABORTED, BUDGET_SPENT, MAX_TURNS, NO_SERVICE, REPEATED_FAILURES, Terminal
 from worker.messages import Message, blocks_of, final_text
 from worker.prompts.texts import commit_refused, verify_failed
 from worker.verify import CheckFailure, run_checks
@@ -57,6 +57,7 @@ class Session:
     """Plays one attempt. `stop` ends it early; then the task is given back and every call has a result.
 
     While `hold` holds the agent its model is not asked. `why_stopped` gives the reason once `stop` is set.
+    `unserved` is set when the attempt ended for want of a service that answers this agent at all.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Session:
         self._returns = 0
         self._last_setback: Setback | None = None
         self._why = FAULT
+        self.unserved: str | None = None
 
     @property
     def _talk(self) -> Conversation:
@@ -153,7 +155,9 @@ class Session:
         """Decide what the end of a loop means for the task. Only an end that says so may complete it."""
         if terminal.reason in ABORTED:
             return self._claim.release(self._why_stopped())
-        if terminal.reason == BUDGET_SPENT:
+        if terminal.reason == NO_SERVICE:
+            self.unserved = str(terminal.error)
+        if terminal.reason in (BUDGET_SPENT, NO_SERVICE):
             return self._claim.release(str(terminal.error))
         if terminal.error is not None:
             return self._claim.end_attempt(self._told(str(terminal.error)))

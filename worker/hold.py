@@ -17,12 +17,19 @@ class Hold:
     """Reasons to wait, which come and go; a step that is under way when one comes is not cut short.
 
     `held` is called with the reason when the agent begins to wait, `goes_on` when it need not any more;
-    `waits` with the reason and the seconds when it waits for something that passes by itself.
+    `waits` with the reason and the seconds when it waits for something that passes by itself; `asks` with
+    the id and the deadline of the oldest question to a person that it waits for.
     """
 
     def __init__(
-        self, held: Callable[[str], None], goes_on: Callable[[], None], waits: Callable[[str, float], None]
+        self,
+        held: Callable[[str], None],
+        goes_on: Callable[[], None],
+        waits: Callable[[str, float], None],
+        asks: Callable[[str, str], None],
     ) -> None:
+        self._asks = asks
+        self._questions: dict[str, str] = {}
         self._held = held
         self._goes_on = goes_on
         self._waits = waits
@@ -52,6 +59,23 @@ class Hold:
         """Note that what it waited for is there, or not waited for any more. Repeats do nothing."""
         if self._waiting:
             self._waiting = False
+            self._show_rest()
+
+    def begin_question(self, on: str, until: str) -> None:
+        """Note that a call waits for a person's answer."""
+        self._questions[on] = until
+        if len(self._questions) == 1:
+            self._asks(on, until)
+
+    def end_question(self, on: str) -> None:
+        """Note that this is not waited for any more."""
+        if self._questions.pop(on, None) is not None:
+            self._show_rest()
+
+    def _show_rest(self) -> None:
+        if self._questions:
+            self._asks(*next(iter(self._questions.items())))
+        elif not self._waiting:
             self._goes_on()
 
     async def passed(self, stop: asyncio.Event) -> None:

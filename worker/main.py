@@ -13,6 +13,7 @@ from swarm.storage.watch import Watch, files_of_agents
 from swarm.workspace.git import GitWorkspace, WorkspaceError
 from worker.arrival import FAILED, Arrival, agent_of, come_up, policy_of, speaking_as
 from worker.model.choose import LiveModels, Models, ScriptedModels
+from worker.planning import PLAN
 from worker.spending import Spending
 from worker.teammate import Teammate
 from worker.tools.registry import built_in_tools
@@ -75,9 +76,10 @@ def make_workbench(spec: TeammateSpec, team: Team) -> Workbench:
         workspace=workspace,
         environ=spec.environ,
         policy=policy_of(spec, team),
-        tools=built_in_tools(team.settings),
+        tools=built_in_tools(team.settings, plans=spec.permission_mode == PLAN),
         models=_models(spec, team),
         in_repository=_is_in_repository(spec, workspace),
+        headless=spec.headless,
     )
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from swarm.core import transcript
+from swarm.core import tags, transcript
 
 Message = dict[str, Any]
 Block = dict[str, Any]
@@ -106,24 +106,30 @@ def thoughtless(messages: Sequence[Message]) -> list[Message]:
     calls = {call["id"]: f"{call.get('name')} {json.dumps(call.get('input'))}" for call in tool_uses(asked)}
     return [
         *earlier,
-        assistant_message(*(_as_text(block, calls) for block in blocks_of(asked))),
-        user_message(*(_as_text(block, calls) for block in blocks_of(given))),
+        assistant_message(*(_as_text(one, calls) for one in blocks_of(asked))),
+        user_message(*(_as_text(one, calls) for one in blocks_of(given))),
     ]
 
 
 _A_TURN = 2
 
 
-def _as_text(block: Block, calls: Mapping[str, str]) -> Block:
-    match block.get("type"):
+def _as_text(given: Block, calls: Mapping[str, str]) -> Block:
+    match given.get("type"):
         case "tool_use":
-            return text_block(f"[I called {calls[block['id']]}]")
+            return text_block(f"[I called {calls[given['id']]}]")
         case "tool_result":
+            said = requoted(str(given.get("content")))
             return text_block(
-                f"[Result of {calls.get(block['tool_use_id'], 'a call')}]\n{block.get('content')}"
+                tags.block(tags.TOOL_OUTPUT, said, call=calls.get(given["tool_use_id"], "a call"))
             )
         case _:
-            return block
+            return given
+
+
+def requoted(content: str) -> str:
+    """Return the content of a result as a part of a text: tags in it, ours too, are only quoted there."""
+    return tags.tool_text(tags.as_meant(content))
 
 
 def repair_pairing(messages: Sequence[Message]) -> list[Message]:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
-from swarm.core.message import CONTINUE_ORDER, PAUSE_ORDER
+from swarm.core.message import ANSWERS, CONTINUE_ORDER, PAUSE_ORDER
 from swarm.errors import StateError
 from swarm.storage import network
 from swarm.storage.leadership import leader_state
@@ -105,6 +105,8 @@ class Orders:
             self._hold.put(PAUSED)
         elif order["type"] == CONTINUE_ORDER:
             self._hold.lift(PAUSED)
+        elif order["type"] in ANSWERS:
+            logger.info("answer told by mail", extra={"swarm_request": str(order.get("requestId", ""))})
         else:
             self._requests.append((msg_id, str(order.get("requestId", ""))))
             self._stop.set()

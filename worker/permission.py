@@ -1,55 +1,108 @@
-"""Asks before a tool runs. Nobody can be asked yet, so a question is written down and answered with no."""
+"""Decides before a tool runs: by rules and mode, and where these leave it open, by asking a person."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from swarm.core.globs import covers
-from swarm.core.identity import RUNTIME
-from swarm.core.permission import PermissionRequest, Resolution, render_request, request_digest
-from swarm.core.times import format_time
+from swarm.core.identity import RUNTIME, USER
+from swarm.core.permission import PLAN_TOOL, Resolution, request_digest
+from swarm.core.tags import USER_NOTE, letter, trust_of
+from swarm.core.task import Task
+from swarm.core.untrusted import clean
 from swarm.permissions.calls import Call, Decision, PathUse, Policy
 from swarm.permissions.paths import locate, real_path
 from swarm.permissions.pipeline import decide
 from swarm.permissions.rules import READERS, parse_rules
 from swarm.storage.team import Team
+from worker.asking import NOBODY_TO_ASK, Asking, Unanswered, Waits
 from worker.context.agent import AgentContext
+from worker.planning import plan_mode
 from worker.tools.contract import MayRead
-from worker.tools.current import current_call
 
-_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
-_SUFFIX_LENGTH = 7
 _RULES_FILE = "rules.json"
-NOBODY_TO_ASK = "no rule allows it and nobody can be asked"
+_NEVER_ASKS = "dontAsk"
 
 
 class PermissionGate:
-    """Decides on the calls of one session. Rules are read for each call: a new one counts at once."""
+    """Decides on the calls of one session. Rules are read for each call: a new one counts at once.
+
+    Where nobody can be asked (`headless`) what needs asking is denied at once. `check` raises when the
+    calls are no longer ours to make; then no answer is waited for.
+    """
 
     def __init__(
         self,
         team: Team,
         agent: AgentContext,
         policy: Policy,
-        task_id: str | None,
-        files: Sequence[str] = (),
+        task: Task | None,
+        *,
+        headless: bool = False,
+        waits: Waits | None = None,
+        check: Callable[[], object] = lambda: None,
     ) -> None:
         self._team = team
         self._agent = agent
         self._policy = policy
-        self._task_id = task_id
-        self._files = tuple(files)
+        self._files = () if task is None else task.files
+        self._headless = headless
+        task_id = None if task is None else task.id
+        self.plan = plan_mode(team, policy, agent.name, task_id)
+        self._asking = Asking(team, agent, task_id, waits, check, policy.mode_after_plan)
+        self._denied = {} if task is None else _denied_before(team, task)
+        self._notes: list[str] = []
 
     async def __call__(self, tool: object, given: object, call: Call) -> Decision:
         """Return allow or deny, never ask. The reason of a denial is a sentence that the model can act on."""
-        decision = decide(self._current_policy(), call)
-        if decision.behavior != "deny":
-            decision = self._outside_task(call) or decision
+        decision = self._judge(call)
         if decision.behavior != "ask":
             return decision
-        return self._refuse(call, decision)
+        if call.approved:
+            return decision.replace(behavior="allow", why="person")
+        if self._headless or self._mode == _NEVER_ASKS:
+            self._asking.refuse(call, decision)
+            return decision.replace(behavior="deny", reason=_refusal(decision))
+        digest = request_digest(call.tool, call.input, call.cwd)
+        if digest not in self._denied:
+            return await self._by_person(call, decision, digest)
+        return self._denied[digest]
+
+    @property
+    def _mode(self) -> str:
+        return self._policy.mode if self.plan is None else self.plan.mode
+
+    def take_notes(self) -> list[str]:
+        """Return, once, what people said who allowed calls."""
+        notes, self._notes = self._notes, []
+        return notes
+
+    def _judge(self, call: Call) -> Decision:
+        decision = decide(self._current_policy(), call)
+        return decision if decision.behavior == "deny" else self._outside_task(call) or decision
+
+    async def _by_person(self, call: Call, decision: Decision, digest: str) -> Decision:
+        """Wait for the answer, and do what it says; what was forbidden meanwhile stays forbidden."""
+        try:
+            answer = await self._asking.ask(call, decision, lambda: self._judge(call))
+        except Unanswered as error:
+            return decision.replace(behavior="deny", reason=f"It was asked for, but {error}.", why="expired")
+        if answer.outcome == "allow":
+            now = self._judge(call)
+            if now.behavior != "ask" and answer.input is None:
+                return now
+            if answer.by != RUNTIME and answer.note:
+                self._notes.append(_note(call, answer))
+            changed = None if answer.input == call.input else answer.input
+            reason = f"{_who(answer)} allowed it."
+            return decision.replace(behavior="allow", reason=reason, why="person", input=changed)
+        if answer.outcome == "expired":
+            reason = f"It was asked for, but {answer.note}."
+            return decision.replace(behavior="deny", reason=reason, why="expired")
+        if answer.by == RUNTIME:
+            return decision.replace(behavior="deny", reason=str(answer.note), why="rule")
+        self._denied[digest] = _denial(answer)
+        return self._denied[digest]
 
     def _outside_task(self, call: Call) -> Decision | None:
         """Return the denial of an edit that the task's `files` do not cover; None when it may be."""
@@ -76,51 +129,7 @@ class PermissionGate:
     def _current_policy(self) -> Policy:
         allow, deny = self._team.permissions.load_rules()
         added = (*parse_rules(allow, "allow", _RULES_FILE), *parse_rules(deny, "deny", _RULES_FILE))
-        return self._policy.replace(rules=(*self._policy.rules, *added))
-
-    def _refuse(self, call: Call, decision: Decision) -> Decision:
-        """Leave question and answer on disk, where the report finds the rule that would allow the call."""
-        request = self._request(call, decision)
-        self._team.permissions.request(request)
-        self._tell("permission_requested", request, tool=request.tool, why=request.why)
-        self._team.permissions.resolve(self._resolution(request))
-        self._tell("permission_resolved", request, tool=request.tool, outcome="deny", via="runtime")
-        return decision.replace(behavior="deny", reason=_refusal(decision))
-
-    def _request(self, call: Call, decision: Decision) -> PermissionRequest:
-        now = self._team.clock.now()
-        return PermissionRequest(
-            id=_request_id(now),
-            agent=self._agent.name,
-            run_id=self._agent.run_id,
-            task=self._task_id,
-            tool=call.tool,
-            tool_use_id=current_call.get(""),
-            input=call.input,
-            cwd=call.cwd,
-            why=decision.reason,
-            suggested_rule=decision.suggested_rule,
-            digest=request_digest(call.tool, call.input, call.cwd),
-            created_at=format_time(now),
-            deadline_at=format_time(now + self._team.settings.permission_deadline_seconds),
-        )
-
-    def _resolution(self, request: PermissionRequest) -> Resolution:
-        return Resolution(
-            id=request.id,
-            digest=request.digest,
-            outcome="deny",
-            via="runtime",
-            by=RUNTIME,
-            note=NOBODY_TO_ASK,
-            at=format_time(self._team.clock.now()),
-            request=render_request(request),
-        )
-
-    def _tell(self, kind: str, request: PermissionRequest, **data: Any) -> None:
-        self._team.events.emit(
-            kind, self._agent.name, run_id=self._agent.run_id, task=self._task_id, request=request.id, **data
-        )
+        return self._policy.replace(mode=self._mode, rules=(*self._policy.rules, *added))
 
 
 def _as_read(path: str) -> Call:
@@ -131,11 +140,39 @@ def _outside(path: str, files: Sequence[str]) -> str:
     return f"{path} is none of the files that this task may write, which are {', '.join(files)}."
 
 
+def _who(answer: Resolution) -> str:
+    return "The user" if answer.by == USER else answer.by
+
+
+def _denied_before(team: Team, task: Task) -> dict[str, Decision]:
+    """Return what people denied in earlier attempts at this task, by digest; the last answer to each counts.
+
+    They are not asked again because an attempt failed. Once a person has the task retried, they are.
+    """
+    if not task.attempts:
+        return {}
+    said = [one for one in team.permissions.list_resolved() if one.by != RUNTIME and one.request is not None]
+    latest = {one.digest: one for one in said if (one.request or {}).get("task") == task.id}
+    return {digest: _denial(one) for digest, one in latest.items() if one.outcome == "deny"}
+
+
+def _denial(answer: Resolution) -> Decision:
+    note = f" {clean(answer.note)}" if answer.note else ""
+    if (answer.request or {}).get("tool") == PLAN_TOOL:
+        reason = f"[Plan Rejected]{note}"
+    else:
+        reason = f"{_who(answer)} denied it{':' + note if note else '.'}"
+    return Decision(behavior="deny", reason=reason, why="person")
+
+
+def _note(call: Call, answer: Resolution) -> str:
+    """Return what a person said with an answer, as the model is told it."""
+    number = (answer.request or {}).get("number")
+    about = f"your {call.tool} call, which was allowed"
+    which = about if number is None else f"{about} (permission request {number})"
+    return letter(USER_NOTE, answer.note or "", from_=answer.by, about=which, trust=trust_of(answer.by))
+
+
 def _refusal(decision: Decision) -> str:
     hint = f"; the rule that would allow it: {decision.suggested_rule}" if decision.suggested_rule else ""
     return f"{decision.reason} {NOBODY_TO_ASK.capitalize()}{hint}."
-
-
-def _request_id(now: float) -> str:
-    suffix = "".join(secrets.choice(_BASE36) for _ in range(_SUFFIX_LENGTH))
-    return f"perm-{round(now * 1000)}-{suffix}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from swarm.core.agent import AgentRecord
 from swarm.core.identity import is_later_life
+from swarm.core.permission import is_plan_request
 from swarm.core.spawn import TeammateSpec
 from swarm.core.times import format_time
 from swarm.errors import CorruptStateError, SwarmError
@@ -108,6 +109,14 @@ class Presence:
         self._set("waiting", reason=reason, until=format_time(self._team.clock.now() + seconds), **kept)
         self._write()
 
+    def asks(self, on: str, until: str) -> None:
+        """Say that the agent waits for a person's answer to this question, with what it has in hand."""
+        kept = {key: self._state.get(key) for key in ("task", "session")}
+        self._before = self._before or self._state
+        reason = "plan" if is_plan_request(on) else "permission"
+        self._set("waiting", reason=reason, on=on, until=until, **kept)
+        self._write()
+
     def goes_on(self) -> None:
         """Say that the agent goes on with what it did before it was held."""
         before, self._before = self._before, None
@@ -125,13 +134,13 @@ class Presence:
         self._write()
         self._emit("agent_orphaned", task=kept["task"])
 
-    def stopped(self, reason: str) -> None:
-        """Say why this life has ended, if there is still somebody who waits for it."""
+    def stopped(self, reason: str, why: str | None = None) -> None:
+        """Say why this life has ended, if there is still somebody who waits for it; `why` in a sentence."""
         current = self._is_current_now()
         self._set("stopped", reason=reason)
-        self._write(tools=())
+        self._write(tools=(), why=why)
         if current:
-            self._emit("agent_stopped", reason=reason)
+            self._emit("agent_stopped", reason=reason, **({} if why is None else {"why": why}))
 
     async def beat(self) -> None:
         """Give a sign of life every few seconds until cancelled."""

@@ -20,6 +20,7 @@ from worker.loop.state import Limits, Transition, first_state
 from worker.messages import Block, Message, blocks_of, text_block, user_message
 from worker.model.port import Model, ModelRequest, Retrying
 from worker.permission import PermissionGate
+from worker.planning import PlanReminders
 from worker.prompt import make_prompt, parse_prompt, render_prompt
 from worker.session.mail import MailReader
 from worker.session.recall import prompt_of
@@ -62,8 +63,16 @@ class Talk:
         self._earlier = read_transcript(path)
         self._mail = MailReader(team.inbox(agent.name), agent.name, mail_given(self._earlier))
         self._carried: list[Block] = []
-        files = () if subject.task is None else subject.task.files
-        gate = PermissionGate(team, agent, bench.policy, self._task_id, files)
+        self._gate = gate = PermissionGate(
+            team,
+            agent,
+            bench.policy,
+            subject.task,
+            headless=bench.headless,
+            waits=hold,
+            check=subject.check,
+        )
+        self._plan_reminders = PlanReminders(gate.plan)
         self.context = ToolContext(
             agent=agent,
             cwd=bench.workspace,
@@ -76,13 +85,14 @@ class Talk:
             results_dir=team.layout.tool_results(agent.name),
             track=ProcessTracker(team.agents, agent.run_id, team.clock),
             denied_reads=gate.denied_reads,
+            plan=gate.plan,
         )
         self.transcript = Transcript(
             path, team.clock, session=session, run_id=agent.run_id, task=self._task_id
         )
         self._calls = Calls(bench.tools, self.context, gate, self.transcript, stop, subject.check)
         self._prompt = make_prompt(bench, self._date())
-        self._tools = schemas(bench.tools)
+        self._tools = schemas(bench.offered)
 
     def _start(self, cause: str, *, parent: str | None = None, carried: Sequence[str] = ()) -> None:
         """Begin the session on disk. One that goes on begins with the very words of the one before.
@@ -180,7 +190,17 @@ class Talk:
         if self._stop.is_set():
             return ()
         carried, self._carried = self._carried, []
-        return [*carried, *self._new_day(), *self._mail.take(self.transcript)]
+        said = [*self._new_day(), *self._noted(self._plan_reminders.next()), *self._said_by_people()]
+        return [*carried, *said, *self._mail.take(self.transcript)]
+
+    def _said_by_people(self) -> Sequence[Block]:
+        """Return what people said with the calls that they allowed; a denial has it in its result."""
+        return self._noted([text_block(note) for note in self._gate.take_notes()])
+
+    def _noted(self, blocks: Sequence[Block]) -> Sequence[Block]:
+        if blocks:
+            self.transcript.user(user_message(*blocks))
+        return blocks
 
     def _new_day(self) -> Sequence[Block]:
         """Return what to say once a day has passed; said at the end, it changes nothing that was sent."""

@@ -18,12 +18,14 @@ from swarm.core.times import format_time
 from swarm.errors import StateError, SwarmError, is_full
 from swarm.storage.dead import find_dead_lives, free_dead_claims, is_due
 from swarm.storage.mail import send
+from swarm.storage.questions import close_stale
 from swarm.workspace.leftovers import end_leftovers, end_marked
 from worker.claim import ClaimLostError, HeldClaim, Outcome
 from worker.correspondence import Correspondence
 from worker.engine import STOPPED, Session
 from worker.hold import Hold
 from worker.idle import IdleReason, idle_reason
+from worker.loop.reasons import NO_SERVICE
 from worker.orders import ORPHANED, Orders
 from worker.presence import Presence
 from worker.session.history import carried_mail, last_task, session_to_continue
@@ -50,11 +52,12 @@ class Teammate:
         self._presence = presence
         self._stop = stop
         self._hint = hint
-        self._hold = Hold(presence.held, presence.goes_on, presence.waits)
+        self._hold = Hold(presence.held, presence.goes_on, presence.waits, presence.asks)
         self._orders = Orders(self._team, self._name, presence, stop, self._hold)
         self._resting = False
         self._rests_because: IdleReason | None = None
         self._unsettled: HeldClaim | None = None
+        self._unserved: str | None = None
         self._looked_back = False
         self._talks = 0
         self._no_room = False
@@ -77,7 +80,7 @@ class Teammate:
             logger.exception("teammate failed")
         finally:
             beating.cancel()
-            self._presence.stopped(ended)
+            self._presence.stopped(ended, self._unserved if ended == FAILED else None)
         await asyncio.to_thread(end_marked, self._bench.agent.run_id, wait=self._kill_wait)
         return ended
 
@@ -86,10 +89,14 @@ class Teammate:
         return self._team.settings.bash_kill_wait_seconds
 
     async def _live(self) -> str:
+        with suppress(SwarmError):  # the leader, and who answers, do it as well
+            close_stale(self._team, lambda request: request.agent == self._name)
         while not self._stop.is_set():
             seen = self._mark()
             try:
                 self._settle()
+                if self._unserved is not None:
+                    return self._give_up(self._unserved)
                 self._orders.look()
                 if not self._presence.is_current():
                     return KILLED
@@ -170,8 +177,11 @@ class Teammate:
         self._unsettled = HeldClaim(self._store, task)
         session = Session(self._bench, self._unsettled, self._stop, self._hold, self._why_stopped)
         self._presence.working(task.id, session.id)
-        async with self._orders.watched(self._hint):
-            outcome = await session.run()
+        try:
+            async with self._orders.watched(self._hint):
+                outcome = await session.run()
+        finally:
+            self._unserved = session.unserved
         self._unsettled = None
         if outcome is not None:
             logger.info("task ended", extra={"swarm_task": task.id, "swarm_status": outcome.status})
@@ -195,9 +205,11 @@ class Teammate:
         async with self._orders.watched(self._hint):
             terminal = await talk.run()
         logger.info("mail read", extra={"swarm_reason": terminal.reason})
-        if terminal.error is not None:
+        if terminal.reason == NO_SERVICE:
+            self._unserved = str(terminal.error)
+        elif terminal.error is not None:
             self._tell_leader(f"My mail was not read: {terminal.error}", "mail not read")
-        return terminal.error is None
+        return terminal.error is None or self._unserved is not None
 
     def _talks_too_much(self, senders: frozenset[str]) -> bool:
         """Count talks about nothing but mail of teammates; after so many the next task has to come first.
@@ -224,14 +236,24 @@ class Teammate:
     def _why_stopped(self) -> str:
         return ORPHANED if self._orders.ending == ORPHANED else STOPPED
 
+    def _give_up(self, why: str) -> str:
+        """End this life, as whatever it took next would come to the same; no new one is begun by itself.
+
+        Tasks wait for a teammate whose model can be asked, mail for the next life.
+        """
+        logger.error("model service does not serve this agent", extra={"swarm_reason": why})
+        self._tell_leader(f"My model cannot be asked, so I end here: {why}", "ended: no model service")
+        return FAILED
+
     def _settle(self) -> None:
         """End an attempt whose end could not be written down; until then no other task is taken.
 
-        Where there was no room it is no attempt.
+        Where there was no room, or no service, it is no attempt.
         """
         if self._unsettled is None:
             return
-        end = self._unsettled.release if self._no_room else self._unsettled.end_attempt
+        is_none = self._no_room or self._unserved is not None
+        end = self._unsettled.release if is_none else self._unsettled.end_attempt
         with suppress(ClaimLostError):
             self._report(end("its end could not be written to the team's files"))
         self._unsettled = None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from swarm.backends.select import OPTION
-from swarm.errors import ConfigError, CorruptStateError, StateError
-from swarm.storage.files import find_bytes, parse_json
+from swarm.errors import ConfigError
+from swarm.storage.settings_files import read_settings, settings_files
 from swarm.values import Value
 
 VARIABLE = "SWARM_BACKEND"
@@ -37,48 +35,22 @@ def what_is_asked(
         return Asked(backend=given, by=OPTION)
     if environ.get(VARIABLE):
         return Asked(backend=environ[VARIABLE], by=f"${VARIABLE}")
-    for path in _settings_files(root, workspace):
-        mode = _mode_in(path)
+    for file in settings_files(root, workspace):
+        mode = _mode_in(file.path)
         if mode is not None:
-            return Asked(backend=mode, by=f"{KEY} in {path}")
+            return Asked(backend=mode, by=f"{KEY} in {file.path}")
     return Asked(backend="auto")
-
-
-def _settings_files(root: str, workspace: str | None) -> Iterator[str]:
-    """Yield settings files, what counts most first: the repository's own comes after the person's."""
-    if workspace is not None:
-        yield os.path.join(workspace, ".claude", "settings.local.json")
-    yield os.path.join(root, "settings.json")
-    if workspace is not None:
-        yield os.path.join(workspace, ".claude", "settings.json")
 
 
 def _mode_in(path: str) -> str | None:
     """Return the mode that a file sets; None where it sets none, whatever else is in it."""
-    mode = _read(path).get(KEY)
+    try:
+        mode = read_settings(path).get(KEY)
+    except ConfigError as error:
+        raise _useless(path, f"{error.message}, so what it says of {KEY} is not known") from error
     if mode is not None and mode not in MODES:
         raise _useless(path, f"{KEY} in {path} is {mode!r}, which is none of {', '.join(MODES)}")
     return mode
-
-
-def _read(path: str) -> dict[str, Any]:
-    """Return what is in a file; nothing where there is none, or a blank one."""
-    if not os.path.exists(path):
-        return {}
-    try:
-        data = find_bytes(path) if os.path.isfile(path) else b"null"
-        found = parse_json(data, path) if data and data.strip() else {}
-    except CorruptStateError as error:
-        raise _unknown(f"{path} is damaged ({error.why})", path) from error
-    except StateError as error:
-        raise _unknown(error.message, path) from error
-    if not isinstance(found, dict):
-        raise _unknown(f"{path} holds no JSON object", path)
-    return found
-
-
-def _unknown(what: str, path: str) -> ConfigError:
-    return _useless(path, f"{what}, so what it says of {KEY} is not known")
 
 
 def _useless(path: str, what: str) -> ConfigError:

@@ -51,6 +51,7 @@ def _for_teammates(stand: Stand, which: str, agents: Sequence[Present]) -> Itera
     def names(is_meant: Callable[[Present], bool]) -> list[str]:
         return [agent.member.name for agent in agents if is_meant(agent)]
 
+    unserved = names(lambda agent: has_failed(agent) and _says_why(agent))
     dead = names(lambda agent: agent.state == "dead")
     if dead and stand.unfinished and (stand.led or not stand.has_run):  # else they come with the run
         yield f"swarm restart {dead[0]}{which} starts it anew{_and_so(dead)}"
@@ -58,12 +59,18 @@ def _for_teammates(stand: Stand, which: str, agents: Sequence[Present]) -> Itera
         yield f"swarm spawn {cut[0]}{which} starts it{_and_so(cut)}"
     if stalled := names(lambda agent: agent.state == "stalled"):
         yield f"swarm logs {stalled[0]}{which} shows what it did last"
-    if failed := names(has_failed):
+    if unserved and stand.unfinished and (stand.led or not stand.has_run):
+        yield f"swarm restart {unserved[0]}{which} starts it anew once its model answers{_and_so(unserved)}"
+    if failed := [name for name in names(has_failed) if name not in unserved]:
         yield f"swarm logs {failed[0]}{which} says why it failed{_and_so(failed)}"
     if paused := names(lambda agent: agent.state == "paused"):
         yield f"swarm continue {' '.join(paused)}{which} lets {'it' if len(paused) == 1 else 'them'} go on"
     if damaged := names(lambda agent: agent.unread is None):
         yield f"swarm mail {damaged[0]}{which} says what is wrong with its mail"
+
+
+def _says_why(agent: Present) -> bool:
+    return agent.record is not None and agent.record.why is not None
 
 
 def _and_so(names: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ Made from what the store shows, by the rule by which claims are decided: only co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from swarm.cli.render import printable
@@ -74,14 +74,19 @@ class Board:
         ended = {key: statuses.count(key) for key in ("in_progress", "completed", "failed", "cancelled")}
         return {"pending": pending, "ready": ready, "blocked": pending - ready, **ended}
 
-    def stuck(self) -> frozenset[str]:
-        """Return the pending tasks that nothing under way can free: a blocker failed, or waits for them."""
-        going = {s.task.id for s in self.tasks if s.ready or s.task.status == "in_progress"}
-        waiting = [s for s in self.tasks if s.task.status == "pending" and not s.ready]
-        while freed := [s for s in waiting if going.issuperset(s.open_blockers)]:
+    def stuck(self, without: Collection[str] = ()) -> frozenset[str]:
+        """Return the pending tasks that nothing under way can free: a blocker failed, or waits for them.
+
+        Or it is one `without` anybody to do it.
+        """
+        ready = {s.task.id for s in self.tasks if s.ready and s.task.id not in without}
+        going = ready | {s.task.id for s in self.tasks if s.task.status == "in_progress"}
+        waiting = [s for s in self.tasks if s.task.status == "pending" and s.task.id not in ready]
+        left = [s for s in waiting if s.task.id not in without]
+        while freed := [s for s in left if going.issuperset(s.open_blockers)]:
             going.update(s.task.id for s in freed)
-            waiting = [s for s in waiting if s.task.id not in going]
-        return frozenset(s.task.id for s in waiting)
+            left = [s for s in left if s.task.id not in going]
+        return frozenset(s.task.id for s in waiting if s.task.id not in going)
 
     def find_loop(self) -> tuple[str, ...] | None:
         """Return tasks that wait for each other, which no swarm verb allows, as `(1, 2, 1)`."""

@@ -6,12 +6,13 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Iterator
 
 from swarm.cli.columns import table
 from swarm.cli.render import printable
 from swarm.cli.session import Io
 from swarm.core.task import Task, verified
-from swarm.leader.denied import describe_denied
+from swarm.leader.denied import describe_answer, refused
 from swarm.leader.outcome import RunResult
 from swarm.leader.report import describe_spending
 from swarm.storage.team import Team
@@ -32,12 +33,8 @@ def print_closing(team: Team, result: RunResult, io: Io) -> None:
     io.print(f"{_said(result)} ({result.elapsed_seconds:.1f} s).")
     for line in table([_row(task) for task in result.tasks], limit=io.columns, flexible=2):
         io.print(line)
-    for task in result.tasks:
-        if task.status != "completed" and task.reason:
-            reason = _GIVEN_BACK if (task.status, task.reason) == ("pending", "stopped") else task.reason
-            io.print(printable(f"task {task.id}: {reason}"))
-    for request in result.denied:
-        io.print(printable(f"denied to {describe_denied(request)}"))
+    for line in _reasons(result):
+        io.print(printable(line))
     if result.spending.limit is not None or result.spending.tasks:
         io.print(f"cost     {describe_spending(result.spending)}     (more: swarm -t {team.name} cost)")
     swarm = _command()
@@ -52,6 +49,19 @@ def print_closing(team: Team, result: RunResult, io: Io) -> None:
             io.print(f"retry    {swarm} -t {team.name} task retry {failed[0]}     (else it stays as it is)")
         more = " --budget USD" if result.outcome == "budget_spent" else ""
         io.print(f"go on    {swarm} resume {team.name}{more}")
+
+
+def _reasons(result: RunResult) -> Iterator[str]:
+    """Yield why tasks did not get done, who ended early, and what was denied."""
+    left = [task for task in result.tasks if task.status != "completed" and task.reason]
+    for task in left:
+        reason = _GIVEN_BACK if (task.status, task.reason) == ("pending", "stopped") else task.reason
+        yield f"task {task.id}: {reason}"
+    for name, why in result.gone.items():
+        if not any(why in str(task.reason) for task in left):
+            yield f"{name} ended early: {why}"
+    for answer in refused(result.questions):
+        yield describe_answer(answer)
 
 
 def _said(result: RunResult) -> str:

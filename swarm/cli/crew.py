@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from swarm.cli.columns import align, clip
 from swarm.cli.presence import Present
-from swarm.cli.render import ago, paint
+from swarm.cli.render import ago, paint, printable
 from swarm.cli.session import Io
 from swarm.core.agent import AgentRecord
 from swarm.core.times import parse_time
@@ -130,6 +130,8 @@ def _why(agent: Present, record: AgentRecord) -> str:
         return "its start was cut short"
     if record.reason == "waiting_for_task" and record.on:
         return f"waiting for task {record.on}"
+    if record.state == "stopped" and record.why:
+        return printable(f"failed: {record.why}")
     known = _REASONS.get((record.state, record.reason))
     return known if known is not None else (record.reason or "").replace("_", " ")
 

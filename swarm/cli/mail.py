@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from swarm.cli.render import count, local_time, paint, printable, printable_lines
-from swarm.cli.session import Io, acting_as, team_to_change, the_team
+from swarm.cli.session import Io, acting_as, only_for_people, team_to_change, the_team
 from swarm.core.identity import USER
 from swarm.core.message import Message, may_send, parse_control
 from swarm.core.nearest import some_of
@@ -41,6 +41,8 @@ def send(args: Mapping[str, Any], io: Io) -> int:
         raise ConfigError("the message is empty; give it a text", code="bad_value", details={"value": text})
     team = team_to_change(args, io)
     sender = acting_as(args, io) or USER
+    if parse_control(text.strip()) is not None:
+        only_for_people(io, "send a control message; write what you want in plain words")
     if not io.environ.get("SWARM_AGENT"):  # who says so is the runtime, also of one that claimed by hand
         _check_sender(sender, team)
     try:

@@ -63,7 +63,8 @@ def agent_object(present: Present) -> dict[str, Any]:
     record, member = present.record, present.member
     known: dict[str, Any] = {"name": member.name, "state": present.state}
     if record is not None:
-        known |= {"reason": record.reason, "on": record.on, "until": record.until, "since": record.since}
+        known |= {"reason": record.reason, "why": record.why, "on": record.on}
+        known |= {"until": record.until, "since": record.since}
         known |= {
             "task": record.task,
             "backend": record.backend,

@@ -9,11 +9,12 @@ from typing import Any
 from swarm.backends.asked import what_is_asked
 from swarm.backends.select import select_backend
 from swarm.cli.backends import cleaned_up
+from swarm.cli.given_rules import settings_policy
 from swarm.cli.run import check_models, drive
 from swarm.cli.session import Io, only_for_people, team_to_change
 from swarm.cli.team_file import read_team_file
 from swarm.core.money import usd_of
-from swarm.errors import StateError
+from swarm.errors import ConfigError, StateError
 from swarm.leader.earlier import backend_before, take_up
 from swarm.leader.launch import add_missing_tasks, prepare_again
 from swarm.leader.options import RunOptions
@@ -26,6 +27,7 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
     """Lead a team that was led before, to the end; return the exit code of its outcome."""
     only_for_people(io, "resume a run")
     team = team_to_change(args if args["name"] is None else {**args, "team": args["name"]}, io)
+    only_for_people(io, "resume a run", team)
     path = team.layout.team_file
     if not os.path.exists(path):
         raise StateError(
@@ -36,6 +38,7 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
         )
     loaded = read_team_file(path, budget=_budget(team, args["budget"]))
     check_models(loaded, io)
+    _refuse_other_rules(team, args)
     backend, reason = _backend(team, args["backend"], io)
     options = RunOptions(
         root=io.root,
@@ -43,7 +46,9 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
         name=team.name,
         backend=backend,
         backend_reason=reason,
+        settings=settings_policy(args, io, loaded.workspace),
         timeout_seconds=args["timeout"],
+        headless=args["headless"],
     )
     prepare_again(team, loaded, options, io.settings)
     log = syscalls.find_stat(team.layout.events)
@@ -52,6 +57,19 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
     team.costs.set_terms(terms_of(loaded.team))
     add_missing_tasks(team, loaded)
     return drive(team, loaded, options, io, earlier, since=log.st_size if log is not None else 0)
+
+
+def _refuse_other_rules(team: Team, args: Mapping[str, Any]) -> None:
+    """Refuse what would not reach those teammates that live; only `swarm run --resume` has such options."""
+    for key in ("permission_mode", "allow", "deny", "ask"):
+        if args.get(key):
+            option = f"--{key.replace('_', '-')}"
+            raise ConfigError(
+                f"the run of team {team.name} is taken up with the mode and the rules that it had; leave "
+                f"{option} out, or give the run another name",
+                code="bad_usage",
+                details={"option": option},
+            )
 
 
 def _budget(team: Team, given: float | None) -> float | None:

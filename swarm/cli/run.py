@@ -16,15 +16,18 @@ from swarm.backends.port import Backend
 from swarm.backends.select import IN_PROCESS, select_backend
 from swarm.cli.backends import make_backend
 from swarm.cli.closing import print_closing
+from swarm.cli.given_rules import given_rules, settings_policy
 from swarm.cli.leader_log import complaints_told
 from swarm.cli.live import LiveView, PlainLines
 from swarm.cli.render import printable
 from swarm.cli.scratch import examples_dir, make_scratch
 from swarm.cli.session import Io
 from swarm.cli.team_file import read_team_file
+from swarm.core.identity import LEADER
 from swarm.errors import SwarmError
 from swarm.leader.earlier import Earlier
-from swarm.leader.launch import prepare
+from swarm.leader.inheritance import COMMAND_LINE, notes_on_modes
+from swarm.leader.launch import mode_to_lead_with, prepare
 from swarm.leader.options import RunOptions
 from swarm.leader.outcome import RunResult, render_result
 from swarm.leader.run import Run
@@ -60,7 +63,7 @@ def run(args: Mapping[str, Any], io: Io) -> int:
 
 def demo(args: Mapping[str, Any], io: Io) -> int:
     """Run the shipped example in a scratch repository under a fresh team name."""
-    options = _options(args, io).replace(name=f"demo-{new_run()}")
+    options = _options(args, io, None).replace(name=f"demo-{new_run()}")
     if _is_watched(io):
         options = options.replace(pace_seconds=_DEMO_PACE_SECONDS)
     with teams_lock(Layout(root=io.root), io.settings, io.clock):  # where this is refused, nothing is made
@@ -72,7 +75,7 @@ def demo(args: Mapping[str, Any], io: Io) -> int:
     return code
 
 
-def _options(args: Mapping[str, Any], io: Io, workspace: str | None = None) -> RunOptions:
+def _options(args: Mapping[str, Any], io: Io, workspace: str | None) -> RunOptions:
     asked = what_is_asked(args["backend"], io.environ, io.root, workspace)
     backend, reason = select_backend(asked.backend, io.environ, by=asked.by)
     mode = args.get("permission_mode")
@@ -83,8 +86,11 @@ def _options(args: Mapping[str, Any], io: Io, workspace: str | None = None) -> R
         backend=backend,
         backend_reason=reason,
         permission_mode=None if mode is None else check_mode(mode),
+        rules=given_rules(args, COMMAND_LINE),
+        settings=settings_policy(args, io, workspace),
         timeout_seconds=args.get("timeout"),
         allow_dirty=bool(args.get("allow_dirty")),
+        headless=bool(args.get("headless")),
     )
 
 
@@ -146,6 +152,16 @@ def _tell(team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io) -> No
     if not GitWorkspace(loaded.workspace).is_repository():
         why = "is no git repository" if shutil.which("git") else "is used without git, which is not installed"
         io.note(f"The workspace {why}: nothing will be committed")
+    for note in notes_on_modes(_asked_modes(team, loaded, options), mode_to_lead_with(loaded, options, team)):
+        io.note(note)
+
+
+def _asked_modes(team: Team, loaded: LoadedTeamFile, options: RunOptions) -> dict[str, str | None]:
+    """Return the mode that is wanted for each teammate: what it had before, else what the file says."""
+    if options.permission_mode is not None:
+        return {}
+    asked = {member.name: member.permission_mode for member in members(loaded.team)}
+    return asked | {one.name: one.permission_mode for one in team.roster.load().members if one.name != LEADER}
 
 
 async def _drive(

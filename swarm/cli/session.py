@@ -191,9 +191,16 @@ def actor(io: Io) -> str:
     return _checked(io.environ.get("SWARM_AGENT") or None) or USER
 
 
-def only_for_people(io: Io, what: str) -> None:
-    """Refuse (denied) when an agent's command asks for something that is a person's to decide."""
+def only_for_people(io: Io, what: str, team: Team | None = None) -> None:
+    """Refuse (denied) when an agent's command asks for something that is a person's to decide.
+
+    Of an agent of this `team` that is seen as well where the command does not say so itself.
+    """
     agent = io.environ.get("SWARM_AGENT")
+    if not agent and team is not None:
+        from swarm.storage.ancestry import find_agent_above
+
+        agent = find_agent_above(team)
     if agent:
         raise StateError(
             f"{agent} is an agent; only a person may {what}", code="denied", details={"agent": agent}

@@ -11,17 +11,20 @@ from swarm.backends.asked import what_is_asked
 from swarm.backends.leftovers import close_leftovers
 from swarm.backends.select import FOR_ONE, IN_PROCESS, select_backend
 from swarm.cli.backends import cleaned_up, make_backend
+from swarm.cli.given_rules import given_rules, settings_policy
 from swarm.cli.presence import agent_object, look_at, start_is_overdue
 from swarm.cli.session import Io, actor, only_for_people, team_to_change
 from swarm.cli.team_file import read_team_file
 from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER, USER, check_name
 from swarm.core.message import Message
+from swarm.core.roster import SPAWN_COMMAND
 from swarm.core.spawn import TeammateSpec
 from swarm.core.times import format_time
 from swarm.errors import ConfigError, StateError
 from swarm.leader.ending import end_agents, is_over
-from swarm.leader.enlisting import Wish, make_spec
+from swarm.leader.enlisting import Wish, asked_mode, make_spec
+from swarm.leader.inheritance import mode_of_leader, notes_on_modes
 from swarm.leader.spawning import start_teammates, turn
 from swarm.permissions.modes import check_mode
 from swarm.storage.leadership import leader_state
@@ -33,6 +36,7 @@ def spawn(args: Mapping[str, Any], io: Io) -> int:
     """Start a teammate and return when it is ready; nothing is left of one that does not come up."""
     only_for_people(io, "start teammates")
     team = team_to_change(args, io)
+    only_for_people(io, "start teammates", team)
     name = check_name(args["name"])
     with turn(team, name):
         with cleaned_up(team, io.environ, [name]):
@@ -46,6 +50,7 @@ def restart(args: Mapping[str, Any], io: Io) -> int:
     """End a teammate if it is there, and start its next life."""
     only_for_people(io, "restart teammates")
     team = team_to_change(args, io)
+    only_for_people(io, "restart teammates", team)
     name = team.roster.load().member(args["name"]).name
     if name == LEADER:
         raise ConfigError(
@@ -91,14 +96,17 @@ def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:
     backend, reason = _backend(team, name, args["backend"], io)
     path = team.layout.team_file
     file = read_team_file(path) if os.path.exists(path) else None
+    settings = settings_policy(args, io, team.roster.load().workspace)
     mode = args["permission_mode"]
     wish = Wish(
         backend=backend,
         model=args["model"],
         permission_mode=None if mode is None else check_mode(mode),
         role=args.get("agent_type"),
+        rules=given_rules(args, SPAWN_COMMAND),
     )
-    spec = make_spec(team, name, wish, dict(io.environ), file)
+    spec = make_spec(team, name, wish, dict(io.environ), file, settings)
+    _say_what_is_inherited(team, spec, asked_mode(team.roster.load(), name, wish, file, settings), io)
     team.costs.check_price(spec.model)
     _check_model(spec)
     io.note(f"Backend {backend}: {reason}")
@@ -111,6 +119,11 @@ def _start(team: Team, name: str, args: Mapping[str, Any], io: Io) -> None:
         close_leftovers(team, io.environ, [name])
         raise
     _show(team, name, io)
+
+
+def _say_what_is_inherited(team: Team, spec: TeammateSpec, asked: str, io: Io) -> None:
+    for note in notes_on_modes({spec.name: asked}, mode_of_leader(team.roster.load())):
+        io.note(note)
 
 
 def _backend(team: Team, name: str, given: str | None, io: Io) -> tuple[str, str]:

@@ -15,8 +15,10 @@ from swarm.cli.presence import Present, agent_object, look
 from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, the_team
 from swarm.core.money import shown_usd, usd_of
+from swarm.core.permission import PermissionRequest
 from swarm.core.roster import Roster
 from swarm.storage.leadership import leader_state
+from swarm.storage.questions import asker_of
 from swarm.storage.team import Team
 
 
@@ -26,7 +28,7 @@ def status(args: Mapping[str, Any], io: Io) -> int:
     roster = team.roster.load()
     board = the_board(team, io)
     agents = look(team, roster)
-    asked = len(team.permissions.pending())
+    asked = team.permissions.pending()
     if io.json:
         shown = {
             "team": team.name,
@@ -34,7 +36,7 @@ def status(args: Mapping[str, Any], io: Io) -> int:
             "leader": leader_state(team),
             "agents": [agent_object(agent) for agent in agents],
             "tasks": board.counts(),
-            "permissions": asked,
+            "permissions": len(asked),
             "usd": usd_of(team.costs.table().total.micros),
         }
         io.print_json(with_problems(shown, board))
@@ -45,7 +47,14 @@ def status(args: Mapping[str, Any], io: Io) -> int:
 
 
 def _screen(
-    team: Team, roster: Roster, board: Board, agents: Sequence[Present], asked: int, io: Io, *, named: bool
+    team: Team,
+    roster: Roster,
+    board: Board,
+    agents: Sequence[Present],
+    asked: Sequence[PermissionRequest],
+    io: Io,
+    *,
+    named: bool,
 ) -> Iterator[str]:
     """Yield the lines; on a terminal as many as it has room for with the next prompt."""
     leader = leader_state(team)
@@ -54,7 +63,9 @@ def _screen(
         *_money(team),
         "",
         *_progress(board, io),
-        *_questions(asked, io),
+        *_questions(
+            [one for one in asked if asker_of(team, one) == "alive"], f" -t {team.name}" if named else "", io
+        ),
     ]
     stand = Stand(
         team=team.name,
@@ -106,6 +117,11 @@ def _progress(board: Board, io: Io) -> Iterator[str]:
     yield f"{count(total, 'task')}: {'  '.join(parts)}"
 
 
-def _questions(asked: int, io: Io) -> Iterator[str]:
+def _questions(asked: Sequence[PermissionRequest], which: str, io: Io) -> Iterator[str]:
+    """Yield that somebody waits for a person, and what to type; `which` says for which team."""
     if asked:
-        yield paint(f"{count(asked, 'permission request')} open", "yellow", enabled=io.color)
+        ref = asked[0].number or asked[0].id
+        they = "them" if asked[1:] else "it"
+        said = f"{count(len(asked), 'open question')}: swarm permissions{which} shows {they}"
+        yield paint(said, "yellow", enabled=io.color)
+        yield f"swarm approve {ref}{which} says yes, swarm deny {ref}{which} says no"

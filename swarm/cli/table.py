@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from swarm.cli.grammar import Verb
 from swarm.cli.table_life import LIFE_VERBS
+from swarm.cli.table_permissions import PERMISSION_VERBS
 from swarm.cli.verb_parts import (
     AS,
     BACKEND,
@@ -15,7 +16,9 @@ from swarm.cli.verb_parts import (
     JSON,
     MSG_ID,
     REASON,
+    RULES,
     TOKEN,
+    TRUST,
     choice,
     flag,
     place,
@@ -43,6 +46,8 @@ _RUN_VERBS = (
             text("model", "Model of the teammates; default $ANTHROPIC_MODEL, then the file's.", "MODEL"),
             typed("teammates", "int", "N", "How many teammates to start."),
             text("permission_mode", "What teammates may do unasked; default the file's.", "MODE"),
+            *RULES,
+            TRUST,
             typed("timeout", "float", "SECONDS", "Stop when it takes longer than this."),
             typed("budget", "usd", "USD", "What it may cost in US dollars; default the file's."),
             flag("headless", "Nobody is there to ask: what needs asking is denied."),
@@ -52,8 +57,8 @@ _RUN_VERBS = (
         ),
         not_built=("--detach",),
         detail=(
-            "Exit code: 0 all completed, 5 something was denied, 6 some task failed, 7 the budget is spent, "
-            "124 out of time."
+            "Exit code: 0 all completed, 5 something was denied, 6 some task failed or nobody is left who "
+            "could do it, 7 the budget is spent, 124 out of time."
         ),
     ),
     Verb(
@@ -65,6 +70,7 @@ _RUN_VERBS = (
             BACKEND,
             typed("timeout", "float", "SECONDS", "Stop when it takes longer than this."),
             typed("budget", "usd", "USD", "What the team may cost in all, what is spent included."),
+            TRUST,
             flag("headless", "Nobody is there to ask: what needs asking is denied."),
             JSON,
         ),
@@ -187,7 +193,10 @@ _TASK_READ_VERBS = (
         handler="swarm.cli.task_wait:wait",
         positionals=(place("ids", "Numbers of the tasks; default all.", many=True),),
         options=(typed("timeout", "float", "SECONDS", "Give up after this time."), JSON),
-        detail="Exit code: 0 all completed, 3 there is none, 6 some failed or cancelled, 124 out of time.",
+        detail=(
+            "Exit code: 0 all completed, 3 there is none, 6 some failed, were cancelled or cannot go on, 124 "
+            "out of time."
+        ),
     ),
 )
 
@@ -365,6 +374,7 @@ VERBS = (
     *_TASK_EDIT_VERBS,
     *_TASK_LIFE_VERBS,
     *_TALK_VERBS,
+    *PERMISSION_VERBS,
     *LIFE_VERBS,
     *_WATCH_VERBS,
 )
@@ -376,7 +386,7 @@ GROUPS = {
 }
 """First words that are followed by a verb, and what they are about."""
 
-_NOT_BUILT_WORDS = "permissions approve deny lead top"
+_NOT_BUILT_WORDS = "lead top"
 NOT_BUILT = tuple((word,) for word in _NOT_BUILT_WORDS.split())
 """Verbs that are known, and refused by name."""
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from swarm.cli.grammar import Verb
-from swarm.cli.verb_parts import BACKEND, JSON, flag, place, text, typed
+from swarm.cli.verb_parts import BACKEND, JSON, RULES, TRUST, flag, place, text, typed
 
 _NAMES = place("names", "Names of the teammates.", many=True)
 _ALL = flag("all", "All teammates of the team.")
 
 _NAME = place("name", "Name of the teammate.")
 _MODEL = text("model", "Its model; default the one it had, or the team file's.", "MODEL")
-_MODE = text("permission_mode", "What it may do unasked; default as it was.", "MODE")
+_MODE = text(
+    "permission_mode", "What it may do unasked; default as it was, never more than its leader's.", "MODE"
+)
 _TIMEOUT = typed("timeout", "float", "SECONDS", "How long they have to end by themselves; default 10.")
 _FORCE = flag("force", "Kill them at once, without asking.")
 
@@ -25,6 +27,8 @@ LIFE_VERBS = (
             text("agent_type", "Its role: it may take tasks that are for this role.", "ROLE"),
             _MODEL,
             _MODE,
+            *RULES,
+            TRUST,
             text("prompt", "Message that it finds when it begins."),
             JSON,
         ),
@@ -35,7 +39,7 @@ LIFE_VERBS = (
         help="End a teammate, if it is there, and start it anew.",
         handler="swarm.cli.spawn:restart",
         positionals=(_NAME,),
-        options=(BACKEND, _MODEL, _MODE, _TIMEOUT, _FORCE, JSON),
+        options=(BACKEND, _MODEL, _MODE, TRUST, _TIMEOUT, _FORCE, JSON),
         detail="It goes on with the task that it was on, if nobody else has taken it.",
     ),
     Verb(

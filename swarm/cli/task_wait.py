@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from swarm.cli.board import Board, Shown, list_object
 from swarm.cli.dead_claims import free_dead
+from swarm.cli.render import printable
 from swarm.cli.session import Io, actor, the_team
 from swarm.cli.task_text import print_list
-from swarm.core.task import name_tasks
+from swarm.core.identity import LEADER
+from swarm.core.task import Requires, name_tasks
 from swarm.errors import EXIT_CODES, NotFoundError, StateError, SwarmError
+from swarm.leader.evidence import why_gone
 from swarm.storage.dead import is_due
 from swarm.storage.watch import Watch
 
@@ -24,18 +27,24 @@ if TYPE_CHECKING:
 def wait(args: Mapping[str, Any], io: Io) -> int:
     """Wait for the tasks named, or for all there are, also those that are added in the meantime.
 
-    Ends as well when what is left waits for a task that failed or was cancelled: that would be for ever.
+    Ends as well when what is left waits for a task that failed or was cancelled, or for teammates that have
+    all ended because their models could not be asked: that would be for ever.
     """
     team = the_team(args, io)
     with Watch([team.layout.journal]) as watch:
         if watch.problem is not None:
             io.note(f"Warning: {watch.problem}")
-        tasks = _Waiter(team, actor(io), args["ids"], watch).run(args["timeout"])
+        waiter = _Waiter(team, actor(io), args["ids"], watch)
+        tasks = waiter.run(args["timeout"])
     if io.json:
         io.print_json({"team": team.name, "tasks": [list_object(shown) for shown in tasks]})
     else:
         print_list(tasks, io, team.name)
-    held_up = [shown.task.id for shown in tasks if not shown.task.finished]
+    left = [shown.task.id for shown in tasks if not shown.task.finished]
+    for task_id in left:
+        if task_id in waiter.unserved:
+            io.note(printable(f"task {task_id} cannot go on: {waiter.unserved[task_id]}"))
+    held_up = [task_id for task_id in left if task_id not in waiter.unserved]
     if held_up:
         what = "it waits" if len(held_up) == 1 else "they wait"
         io.note(f"{name_tasks(held_up)} cannot go on: what {what} for was not completed")
@@ -52,6 +61,7 @@ class _Waiter:
         self._store = team.tasks(by)
         self._ids = tuple(dict.fromkeys(ids))
         self._watch = watch
+        self.unserved: dict[str, str] = {}
 
     def run(self, timeout: float | None) -> list[Shown]:
         """Return the tasks when nothing of them can change any more; `timed_out` when that takes too long.
@@ -64,6 +74,7 @@ class _Waiter:
         clock, settings = self._team.clock, self._team.settings
         deadline = None if timeout is None else clock.monotonic() + timeout
         sweep = clock.monotonic() + settings.idle_sweep_seconds
+        look = clock.monotonic()
         seen: tuple[int, int] | None = None
         tasks: list[Shown] = []
         going: list[str] = []
@@ -83,6 +94,9 @@ class _Waiter:
             if now >= sweep:
                 sweep = now + settings.idle_sweep_seconds
                 self._sweep()
+            if now >= look:
+                look = now + settings.idle_check_seconds
+                seen = seen if _unserved(self._team, self._store.table()) == self.unserved else None
             time.sleep(min(settings.idle_pause_seconds, pause))
             self._watch.wait(min(settings.idle_check_seconds, pause) - settings.idle_pause_seconds)
 
@@ -93,7 +107,8 @@ class _Waiter:
             self._store.sweep()  # another hand may have added it
             table = self._store.table()
         board = Board(table.tasks())
-        tasks, stuck = self._chosen(table, board), board.stuck()
+        self.unserved = _unserved(self._team, table)
+        tasks, stuck = self._chosen(table, board), board.stuck(self.unserved)
         return tasks, [s.task.id for s in tasks if not s.task.finished and s.task.id not in stuck]
 
     def _chosen(self, table: TaskTable, board: Board) -> list[Shown]:
@@ -108,6 +123,21 @@ class _Waiter:
     def _sweep(self) -> None:
         with suppress(StateError):
             self._store.sweep()
+
+
+def _unserved(team: Team, table: TaskTable) -> dict[str, str]:
+    """Return the pending tasks, with why, for which all have ended as their models could not be asked."""
+    gone = why_gone(team)
+    found: dict[str, str] = {}
+    if not gone:
+        return found
+    members = [member for member in team.roster.load().members if member.name != LEADER]
+    for task in table.tasks():
+        fits = (task.requires or Requires()).fits
+        who = [member.name for member in members if fits(member.name, member.role)]
+        if task.status == "pending" and who and gone.keys() >= set(who):
+            found[task.id] = f"{who[0]} has ended: {gone[who[0]]}"
+    return found
 
 
 def _no_tasks(team: str) -> NotFoundError:

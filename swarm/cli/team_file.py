@@ -25,14 +25,14 @@ def read_team_file(
         model=model,
         teammates=teammates,
         budget=budget,
-        check_rule=_check_rule,
+        check_rule=check_rule,
         check_mode=check_mode,
     )
 
 
-def _check_rule(text: str) -> object:
+def check_rule(text: str, source: str = "the team file") -> object:
     """Refuse what is surely a slip: a rule that never matches protects nothing, without a word."""
-    rule = parse_rule(text, "allow", "the team file")
+    rule = parse_rule(text, "allow", source)
     if rule.tool not in KNOWN_TOOLS and not rule.tool.startswith("mcp__"):
         known = ", ".join(sorted(KNOWN_TOOLS))
         raise _bad_rule(text, f"there is no tool {rule.tool}; tools are {known}")

@@ -50,4 +50,15 @@ BACKEND = choice(
     "Where teammates run; default $SWARM_BACKEND, then teammateMode of settings.json, then auto.",
     ("auto", "tmux", "process", "in-process", "iterm2"),
 )
+RULES = (
+    text(
+        "allow",
+        "Rule for what needs no question, such as 'Bash(make:*)'. May be repeated.",
+        "RULE",
+        multiple=True,
+    ),
+    text("deny", "Rule for what never runs. May be repeated.", "RULE", multiple=True),
+    text("ask", "Rule for what a person decides each time. May be repeated.", "RULE", multiple=True),
+)
+TRUST = flag("trust_workspace", "Use allow rules and a looser mode of the settings files in the workspace.")
 FORMAT = choice("format", "How to draw the graph; default text.", ("text", "mermaid", "dot"), ("svg",))

@@ -42,7 +42,8 @@ class ToolProcess(Value):
 class AgentRecord(Value):
     """One life of one agent. `pid` is absent until it is ready; `leader` is set when a leader lived at spawn.
 
-    `until` (a time) or `on` (a task's or request's id) says what a waiting or idle agent waits for.
+    `until` (a time) or `on` (a task's or request's id) says what a waiting or idle agent waits for; `why` in
+    a sentence what made one fail that had come up well.
     """
 
     name: str
@@ -58,6 +59,7 @@ class AgentRecord(Value):
     leader: str | None = None
     handle: Mapping[str, Any] = EMPTY
     reason: str | None = None
+    why: str | None = None
     until: str | None = None
     on: str | None = None
     task: str | None = None
@@ -120,6 +122,7 @@ def parse_agent(obj: Mapping[str, Any]) -> AgentRecord:
         state=_state(obj),
         since=text(obj, "since"),
         reason=optional_text(obj, "reason"),
+        why=optional_text(obj, "why"),
         until=optional_text(obj, "until"),
         on=optional_text(obj, "on"),
         task=optional_text(obj, "task"),
@@ -146,6 +149,7 @@ def render_agent(record: AgentRecord) -> dict[str, Any]:
         state=record.state,
         since=record.since,
         reason=record.reason,
+        why=record.why,
         until=record.until,
         on=record.on,
         task=record.task,
@@ -186,5 +190,5 @@ _AGENT_KEYS = frozenset(
         "handle",
         "state",
     }
-    | {"since", "reason", "until", "on", "task", "session", "started_at", "heartbeat", "tools"}
+    | {"since", "reason", "why", "until", "on", "task", "session", "started_at", "heartbeat", "tools"}
 )

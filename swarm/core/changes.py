@@ -10,6 +10,7 @@ from typing import Any
 
 from swarm.core.fields import EMPTY
 from swarm.core.fold import patched
+from swarm.core.identity import LEADER, USER
 from swarm.core.table import TaskTable
 from swarm.core.task import NewTask, Requires, Task, render_requires, render_task
 from swarm.errors import ConfigError, CycleError, TaskError
@@ -58,8 +59,12 @@ def create(table: TaskTable, new: NewTask, at: str, by: str) -> Body:
     return {"op": "new", "id": task.id, "task": render_task(task)}
 
 
-def edit(table: TaskTable, task_id: str, fields: Mapping[str, Any], ours: Mapping[str, Any]) -> Body | None:
+def edit(
+    table: TaskTable, task_id: str, fields: Mapping[str, Any], ours: Mapping[str, Any], by: str = USER
+) -> Body | None:
     """Decide on new values of file fields (`subject`, …) and of keys of ours (`files`, …); None removes one.
+
+    Text that an agent changes counts as its word from then on, whoever made the task.
 
     Owner and `requires` go together: a task given to an agent shows it as owner, and the other way round.
     """
@@ -76,8 +81,20 @@ def edit(table: TaskTable, task_id: str, fields: Mapping[str, Any], ours: Mappin
         ) from error
     if changed == task:
         return None
+    text_by = _text_by(task, fields, by)
+    if text_by != task.text_by:
+        ours["text_by"] = text_by
     body: Body = {"op": "edit", "id": task_id, "set": fields}
     return {**body, "swarm": ours} if ours else body
+
+
+def _text_by(task: Task, fields: Mapping[str, Any], by: str) -> str | None:
+    texts = {"subject": task.subject, "description": task.description}
+    if all(fields.get(name, text) == text for name, text in texts.items()):
+        return task.text_by
+    if by not in {USER, LEADER}:
+        return None if by == task.created_by else by
+    return None if texts.keys() <= fields.keys() else task.text_by
 
 
 def link(table: TaskTable, a: str, b: str) -> Body | None:

@@ -20,7 +20,8 @@ from swarm.errors import SwarmError
 from swarm.values import Value
 
 _OURS_ALONE = (
-    "key", "created_by", "created_at", "updated_at", "attempts", "crashes", "claim", "result", "reason",
+    "key", "created_by", "text_by", "created_at", "updated_at", "attempts", "crashes", "claim", "result",
+    "reason",
 )  # fmt: skip
 _FREE_VALUES = ("subject", "description", "active_form", "status", "owner", "requires", "files", "verify")
 _MAPPINGS = ("metadata", "extra", "swarm_extra")

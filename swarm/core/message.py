@@ -18,6 +18,7 @@ from swarm.core.fields import (
     text_or_empty,
 )
 from swarm.core.identity import LEADER, RUNTIME, USER
+from swarm.core.permission import PermissionRequest
 from swarm.core.times import parse_time
 from swarm.values import Value
 
@@ -25,9 +26,11 @@ URGENT = "urgent"
 SHUTDOWN_REQUEST = "shutdown_request"
 PAUSE_ORDER = "swarm.pause"
 CONTINUE_ORDER = "swarm.continue"
-ORDERS = frozenset({SHUTDOWN_REQUEST, PAUSE_ORDER, CONTINUE_ORDER})
-"""Kinds that the runtime of a teammate obeys by itself; its model never sees them."""
-_FROM_LEADER = ORDERS | {"plan_approval_response", "permission_response"}
+ANSWERS = frozenset({"plan_approval_response", "permission_response"})
+"""Told for the record: what counts is the answer's file, which no agent can write."""
+ORDERS = frozenset({SHUTDOWN_REQUEST, PAUSE_ORDER, CONTINUE_ORDER}) | ANSWERS
+"""Kinds from the leader that the runtime of a teammate takes for itself; its model never sees them."""
+_FROM_LEADER = ORDERS
 _TO_LEADER = frozenset(
     {"idle_notification", "shutdown_approved", "shutdown_rejected", "plan_approval_request"}
     | {"permission_request", "swarm.task_report"}
@@ -165,6 +168,47 @@ def shutdown_reply(
 ) -> str:
     kind = "shutdown_approved" if approved else "shutdown_rejected"
     return _control(kind, requestId=request_id, **{"from": sender}, reason=reason, timestamp=at)
+
+
+def plan_approval_request(sender: str, request_id: str, path: str, plan: str, at: str) -> str:
+    """Return the text that asks the leader to approve a plan; the answer to it is a file."""
+    return _control(
+        "plan_approval_request",
+        **{"from": sender},
+        timestamp=at,
+        planFilePath=path,
+        planContent=plan,
+        requestId=request_id,
+    )
+
+
+def plan_approval_response(
+    request_id: str, at: str, *, approved: bool, mode: str | None = None, feedback: str | None = None
+) -> str:
+    """Return the text that tells a teammate, and whoever reads its mail, what became of its plan."""
+    return _control(
+        "plan_approval_response",
+        requestId=request_id,
+        approved=approved,
+        feedback=feedback,
+        timestamp=at,
+        permissionMode=mode,
+    )
+
+
+def permission_request(request: PermissionRequest, suggestions: Sequence[Mapping[str, Any]]) -> str:
+    """Return the text that tells the leader of a question; the question itself is a file."""
+    described = request.input.get("description")
+    return _control(
+        "permission_request",
+        request_id=request.id,
+        agent_id=request.agent,
+        tool_name=request.tool,
+        tool_use_id=request.tool_use_id,
+        description=described if isinstance(described, str) else request.why,
+        input=dict(request.input),
+        permission_suggestions=list(suggestions),
+    )
 
 
 def task_report(

@@ -9,15 +9,30 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from swarm.core.fields import EMPTY, mapping, optional_text, present, rest, text, text_or_empty
+from swarm.core.fields import (
+    EMPTY,
+    mapping,
+    optional_integer,
+    optional_text,
+    present,
+    rest,
+    text,
+    text_or_empty,
+)
 from swarm.values import Value
+
+PLAN_TOOL = "ExitPlanMode"
+"""The tool that hands in a plan: the question whether it may run is the question whether the plan is good."""
 
 OUTCOMES = ("allow", "deny", "expired")
 VIAS = ("rule", "classifier", "human", "runtime")
 
 
 class PermissionRequest(Value):
-    """One tool call that waits for a decision; `why` and `suggested_rule` are for the person who is asked."""
+    """One tool call that waits for a decision; `why` and `suggested_rule` are for the person who is asked.
+
+    `number` is what people call it by: small, counted within the team, given when it is written down.
+    """
 
     id: str
     agent: str
@@ -32,6 +47,7 @@ class PermissionRequest(Value):
     deadline_at: str
     task: str | None = None
     suggested_rule: str | None = None
+    number: int | None = None
     extra: Mapping[str, Any] = EMPTY
 
 
@@ -60,6 +76,18 @@ def request_digest(tool: str, tool_input: Mapping[str, Any], cwd: str) -> str:
     return f"sha256:{hashlib.sha256(body.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
+def plan_request_id(agent: str, team: str, at: float) -> str:
+    """Return the id of the question about a plan, in the form that other clients give it."""
+    return f"{_PLAN_REQUEST}{round(at * 1000)}@{agent}@{team}"
+
+
+def is_plan_request(request_id: str) -> bool:
+    return request_id.startswith(_PLAN_REQUEST)
+
+
+_PLAN_REQUEST = "plan_approval-"
+
+
 def parse_request(obj: Mapping[str, Any]) -> PermissionRequest:
     return PermissionRequest(
         id=text(obj, "id"),
@@ -72,6 +100,7 @@ def parse_request(obj: Mapping[str, Any]) -> PermissionRequest:
         cwd=text(obj, "cwd"),
         why=text_or_empty(obj, "why"),
         suggested_rule=optional_text(obj, "suggested_rule"),
+        number=optional_integer(obj, "number"),
         digest=text(obj, "digest"),
         created_at=text(obj, "created_at"),
         deadline_at=text(obj, "deadline_at"),
@@ -82,6 +111,7 @@ def parse_request(obj: Mapping[str, Any]) -> PermissionRequest:
 def render_request(request: PermissionRequest) -> dict[str, Any]:
     known = present(
         id=request.id,
+        number=request.number,
         agent=request.agent,
         run_id=request.run_id,
         task=request.task,
@@ -137,6 +167,7 @@ def render_resolution(resolution: Resolution) -> dict[str, Any]:
 _REQUEST_KEYS = frozenset(
     {
         "id",
+        "number",
         "agent",
         "run_id",
         "task",

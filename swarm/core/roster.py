@@ -21,16 +21,22 @@ from swarm.core.fields import (
 )
 from swarm.core.identity import other_spelling
 from swarm.core.nearest import some_of
+from swarm.core.spawn import RuleSet, parse_rules, render_rules
 from swarm.errors import ConfigError, NotFoundError
 from swarm.values import Value
 
 SCHEMA = 1
 
+SPAWN_COMMAND = "spawn command"
+"""Source of the rules that a teammate was started with by hand."""
+
 
 class Member(Value):
     """One member as other readers of the file expect it. `joined_at` is epoch milliseconds.
 
-    `backend_type` and `tmux_pane_id` are written once at spawn and never read by us.
+    The leader's `permission_mode` is that of its run; `rules` are those that a teammate was started with by
+    hand, and keeps in its next lives. `backend_type` and `tmux_pane_id` are written once at spawn and never
+    read by us.
     """
 
     agent_id: str
@@ -47,6 +53,7 @@ class Member(Value):
     backend_type: str | None = None
     role: str | None = None
     permission_mode: str | None = None
+    rules: RuleSet | None = None
     extra: Mapping[str, Any] = EMPTY
     swarm_extra: Mapping[str, Any] = EMPTY
 
@@ -139,13 +146,16 @@ def parse_member(obj: Mapping[str, Any]) -> Member:
         backend_type=optional_text(obj, "backendType"),
         role=optional_text(swarm, "role"),
         permission_mode=optional_text(swarm, "permission_mode"),
+        rules=parse_rules(mapping(swarm, "rules"), SPAWN_COMMAND) or None,
         extra=rest(obj, _MEMBER_KEYS),
         swarm_extra=rest(swarm, _MEMBER_SWARM_KEYS),
     )
 
 
 def render_member(member: Member) -> dict[str, Any]:
-    swarm = {**present(role=member.role, permission_mode=member.permission_mode), **member.swarm_extra}
+    rules = render_rules(member.rules) if member.rules else None
+    own = present(role=member.role, permission_mode=member.permission_mode, rules=rules)
+    swarm = {**own, **member.swarm_extra}
     known = present(
         agentId=member.agent_id,
         name=member.name,
@@ -214,7 +224,7 @@ _MEMBER_KEYS = frozenset(
     {"agentId", "name", "color", "agentType", "joinedAt", "tmuxPaneId", "subscriptions", "model", "prompt"}
     | {"planModeRequired", "cwd", "backendType", "swarm"}
 )
-_MEMBER_SWARM_KEYS = frozenset({"role", "permission_mode"})
+_MEMBER_SWARM_KEYS = frozenset({"role", "permission_mode", "rules"})
 _ROSTER_KEYS = frozenset(
     {"name", "description", "createdAt", "leadAgentId", "leadSessionId", "members", "swarm"}
 )

@@ -93,7 +93,10 @@ class NewTask(Value):
 
 
 class Task(Value):
-    """One task as its file holds it. `seq` is the last journal line in it; 0: another client made it."""
+    """One task as its file holds it. `seq` is the last journal line in it; 0: another client made it.
+
+    `text_by` is the agent that last changed the subject or description of a task that is not its own.
+    """
 
     id: str
     subject: str
@@ -106,6 +109,7 @@ class Task(Value):
     seq: int = 0
     key: str | None = None
     created_by: str = ""
+    text_by: str | None = None
     created_at: str = ""
     updated_at: str = ""
     requires: Requires | None = None
@@ -123,6 +127,11 @@ class Task(Value):
     @property
     def finished(self) -> bool:
         return self.status in FINISHED
+
+
+def worded_by(task: Task) -> str:
+    """Return whose word the text of the task is; nothing where nobody is known."""
+    return task.text_by or task.created_by
 
 
 def verified(task: Task) -> bool:
@@ -235,6 +244,7 @@ def _parse_swarm(obj: Mapping[str, Any]) -> dict[str, Any]:
         "seq": integer(obj, "seq", 0),
         "key": optional_text(obj, "key"),
         "created_by": text_or_empty(obj, "created_by"),
+        "text_by": optional_text(obj, "text_by"),
         "created_at": text_or_empty(obj, "created_at"),
         "updated_at": text_or_empty(obj, "updated_at"),
         "requires": parse_requires(mapping(obj, "requires")) if obj.get("requires") is not None else None,
@@ -255,6 +265,7 @@ def _render_swarm(task: Task) -> dict[str, Any]:
         seq=task.seq or None,
         key=task.key,
         created_by=task.created_by or None,
+        text_by=task.text_by,
         created_at=task.created_at or None,
         updated_at=task.updated_at or None,
         requires=render_requires(task.requires) if task.requires else None,
@@ -274,7 +285,7 @@ _TASK_KEYS = frozenset(
 )
 _SWARM_ALONE = frozenset({"swarm"})
 _SWARM_KEYS = frozenset(
-    {"seq", "key", "created_by", "created_at", "updated_at", "requires", "files", "verify"}
+    {"seq", "key", "created_by", "text_by", "created_at", "updated_at", "requires", "files", "verify"}
     | {"attempts", "crashes", "claim", "result", "reason"}
 )
 _CLAIM_KEYS = frozenset({"agent", "run_id", "token", "at"})

@@ -11,6 +11,7 @@ from swarm.core.spawn import TeammateSpec
 from swarm.errors import StateError
 from swarm.leader.ending import end_agents, is_over
 from swarm.leader.enlisting import next_life
+from swarm.leader.inheritance import inherited, with_own
 from swarm.leader.records import leader_record
 from swarm.storage.leadership import leader_state
 from swarm.storage.lock import FileLock
@@ -28,13 +29,17 @@ class Earlier(Value):
     records: Mapping[str, AgentRecord]
     living: tuple[AgentRecord, ...]
 
-    def spec_of(self, spec: TeammateSpec) -> TeammateSpec:
-        """Return what this teammate is to be started with: as it was, and in its next life if it is over."""
+    def spec_of(self, spec: TeammateSpec, mode: str) -> TeammateSpec:
+        """Return what this teammate is to be started with: as it was, and in its next life if it is over.
+
+        Its mode is no looser than `mode`, its leader's.
+        """
         record, member = self.records.get(spec.name), self.roster.find(spec.name)
         if member is not None:
             spec = spec.replace(
                 model=member.model or spec.model,
-                permission_mode=member.permission_mode or spec.permission_mode,
+                permission_mode=inherited(member.permission_mode or spec.permission_mode, mode),
+                rules=with_own(spec.rules, member),
             )
         if record is None:
             return spec

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 
 from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER, check_name, color_for, make_run_id, parse_run_id
-from swarm.core.roster import Member
-from swarm.core.spawn import TeammateSpec
+from swarm.core.roster import Member, Roster
+from swarm.core.spawn import RuleSet, TeammateSpec
 from swarm.errors import StateError
+from swarm.leader.inheritance import after_plan, inherited, mode_of_leader, rules_of_file, with_own
+from swarm.leader.settings_policy import SettingsPolicy
+from swarm.permissions.modes import DEFAULT_MODE
 from swarm.settings import DEFAULT_MODEL
 from swarm.storage.leadership import leader_state
 from swarm.storage.processes import new_run
@@ -24,10 +27,27 @@ class Wish(Value):
     model: str | None = None
     permission_mode: str | None = None
     role: str | None = None
+    rules: RuleSet | None = None
+
+
+def asked_mode(
+    roster: Roster, name: str, wish: Wish, file: LoadedTeamFile | None, settings: SettingsPolicy
+) -> str:
+    """Return the mode that is wanted of a teammate: as the person says, as it was, as its leader's."""
+    member, in_file = roster.find(name), file.team.permissions.mode if file is not None else None
+    before = member.permission_mode if member is not None else None
+    return (
+        wish.permission_mode or before or mode_of_leader(roster) or in_file or settings.mode or DEFAULT_MODE
+    )
 
 
 def make_spec(
-    team: Team, name: str, wish: Wish, environ: Mapping[str, str], file: LoadedTeamFile | None
+    team: Team,
+    name: str,
+    wish: Wish,
+    environ: Mapping[str, str],
+    file: LoadedTeamFile | None,
+    settings: SettingsPolicy,
 ) -> TeammateSpec:
     """Return what to start this teammate with; it is the next life of a name that there was before."""
     roster = team.roster.load()
@@ -37,9 +57,11 @@ def make_spec(
         raise StateError(
             f"team {team.name} has no workspace", code="corrupt_state", details={"path": team.layout.config}
         )
-    permissions = file.team.permissions if file is not None else None
+    mode = inherited(asked_mode(roster, name, wish, file, settings), mode_of_leader(roster))
+    settings.check(mode)
+    of_file = (rules_of_file(file.team),) if file is not None else ()
+    rules = tuple(one for one in (*of_file, *settings.rules) if one)
     model = wish.model or (member and member.model) or (file and file.team.model)
-    mode = wish.permission_mode or (member and member.permission_mode) or (permissions and permissions.mode)
     return TeammateSpec(
         root=team.root,
         team=team.name,
@@ -50,13 +72,13 @@ def make_spec(
         workspace=roster.workspace,
         model=model or environ.get("ANTHROPIC_MODEL") or DEFAULT_MODEL,
         fallback_model=file.team.fallback_model if file else None,
-        permission_mode=mode or "default",
+        permission_mode=mode,
         color=_color(member, len(roster.members) - 1),
         backend=wish.backend,
-        allow=tuple(permissions.allow) if permissions else (),
-        deny=tuple(permissions.deny) if permissions else (),
+        rules=(wish.rules, *rules) if wish.rules else with_own(rules, member),
         environ=environ,
         time_scale=float(environ.get("SWARM_TIME_SCALE", "1")),
+        mode_after_plan=after_plan(mode_of_leader(roster)),
     )
 
 

@@ -1,23 +1,44 @@
-"""What a run left in the team's files: denied calls and tokens used."""
+"""What a run left in the team's files: denied calls, who ended early, and tokens used."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from swarm.core.price import usage_of
+from swarm.errors import CorruptStateError
 from swarm.storage.team import Team
 
 
 def denied_requests(team: Team) -> tuple[Mapping[str, Any], ...]:
-    """Return the requests that were denied, oldest first; a call asked for twice is listed once."""
+    """Return the requests that were denied, oldest first; a call asked for twice is listed once.
+
+    One that nobody answered counts as denied. One that was allowed when it was asked for again does not.
+    """
     seen: dict[str, Mapping[str, Any]] = {}
     for resolution in team.permissions.list_resolved():
-        if resolution.outcome != "allow" and resolution.request is not None:
-            seen.setdefault(f"{resolution.request.get('task')} {resolution.digest}", resolution.request)
+        if resolution.request is None:
+            continue
+        call = f"{resolution.request.get('task')} {resolution.digest}"
+        if resolution.outcome == "allow":
+            seen.pop(call, None)
+        else:
+            seen.setdefault(call, resolution.request)
     return tuple(seen.values())
+
+
+def why_gone(team: Team) -> dict[str, str]:
+    """Return the teammates whose models could not be asked any more, each with why."""
+    found: dict[str, str] = {}
+    for name in team.agents.names():
+        with suppress(CorruptStateError):
+            record = team.agents.load(name)
+            if record is not None and record.state == "stopped" and record.why is not None:
+                found[name] = record.why
+    return found
 
 
 def used_tokens(team: Team, run: str) -> tuple[int, int]:

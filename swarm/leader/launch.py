@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import shutil
 
-from swarm.core.identity import USER, check_name
+from swarm.core.identity import LEADER, USER, check_name
 from swarm.core.price import parse_prices
 from swarm.errors import ConfigError, StateError
+from swarm.leader.inheritance import mode_of_leader
 from swarm.leader.occupied import refuse_busy_workspace, refuse_occupied
 from swarm.leader.options import RunOptions
 from swarm.leader.signals import held_back
+from swarm.permissions.modes import DEFAULT_MODE
 from swarm.pricing import no_price, price_of
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
@@ -21,6 +23,7 @@ from swarm.storage.files import encode
 from swarm.storage.team import Team, create_team, delete_team
 from swarm.teamfile.budget import terms_of
 from swarm.teamfile.reader import LoadedTeamFile, dump_for_team, members, new_tasks
+from swarm.teamfile.rules import with_rules
 from swarm.teamfile.schema import SCHEMA_FILE_NAME
 from swarm.workspace.git import GitWorkspace
 
@@ -29,6 +32,8 @@ def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> 
     """Create the team of this team file with all its tasks, nothing started yet."""
     name = check_name(options.name or loaded.team.name, what="team")
     workspace = os.path.realpath(loaded.workspace)
+    mode = mode_to_lead_with(loaded, options)
+    options.settings.check(mode)
     _check_size(loaded, options, settings)
     refuse_occupied(options.root, name, workspace, settings)
     repository = GitWorkspace(workspace)
@@ -39,6 +44,7 @@ def prepare(loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> 
     try:
         with held_back():
             made.append(_create(loaded, options, settings, name, workspace))
+            made[0].roster.update_member(LEADER, permission_mode=mode)
         if repository.is_repository():
             repository.keep_ref(name)
         made[0].costs.set_terms(terms_of(loaded.team))
@@ -62,13 +68,21 @@ def _create(
         isolation=loaded.team.isolation,
         settings=settings,
         clock=SystemClock(),
-        team_file=encode(dump_for_team(loaded)),
+        team_file=encode(dump_for_team(with_rules(loaded, options.rules))),
     )
+
+
+def mode_to_lead_with(loaded: LoadedTeamFile, options: RunOptions, team: Team | None = None) -> str:
+    """Return the mode of a run: the person's word, else as it was, as the file says, as is usual."""
+    before = mode_of_leader(team.roster.load()) if team is not None else None
+    in_file = loaded.team.permissions.mode
+    return options.permission_mode or before or in_file or options.settings.mode or DEFAULT_MODE
 
 
 def prepare_again(team: Team, loaded: LoadedTeamFile, options: RunOptions, settings: Settings) -> None:
     """Check what has to hold where a run is taken up; its tasks and its first commit are as they were."""
     workspace = os.path.realpath(loaded.workspace)
+    options.settings.check(mode_to_lead_with(loaded, options, team))
     _check_size(loaded, options, settings)
     _check_prices(team, loaded)
     refuse_busy_workspace(options.root, workspace, settings, besides=team.name)

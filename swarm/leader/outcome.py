@@ -8,6 +8,7 @@ from typing import Any
 from swarm.core.costs import CostTable
 from swarm.core.fields import EMPTY
 from swarm.core.money import usd_of
+from swarm.core.permission import Resolution
 from swarm.core.task import Task, verified
 from swarm.values import Value
 
@@ -47,7 +48,11 @@ def spending_of(table: CostTable) -> Spending:
 
 
 class RunResult(Value):
-    """What a finished run tells: enough for `--json`, the report and the closing lines."""
+    """What a finished run tells: enough for `--json`, the report and the closing lines.
+
+    `gone` names teammates whose models could not be asked, each with why; `questions` are all that were
+    asked.
+    """
 
     team: str
     run: str
@@ -60,6 +65,8 @@ class RunResult(Value):
     output_tokens: int
     report: str
     spending: Spending = Spending()
+    gone: Mapping[str, str] = EMPTY
+    questions: tuple[Resolution, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -101,6 +108,7 @@ def render_result(result: RunResult) -> dict[str, Any]:
         "backend": result.backend,
         "tasks": [_render_task(task, result.spending) for task in result.tasks],
         "denied": [dict(request) for request in result.denied],
+        "gone": dict(result.gone),
         "input_tokens": result.input_tokens,
         "output_tokens": result.output_tokens,
         "usd": usd_of(result.spending.micros),

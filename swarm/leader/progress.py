@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from swarm.core.roster import Member
 from swarm.core.table import TaskTable
@@ -25,9 +25,14 @@ def can_progress(table: TaskTable, alive: Iterable[Member]) -> bool:
     return any(table.lowest_claimable(member.name, member.role) is not None for member in alive)
 
 
-def why_stuck(table: TaskTable, *, budget_spent: bool = False) -> dict[str, str]:
-    """Return, for each task that is left, one sentence that says what it waits for."""
-    nobody = "the budget is spent" if budget_spent else "no teammate that may take it is left"
+def why_stuck(
+    table: TaskTable, *, budget_spent: bool = False, gone: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return, for each task that is left, one sentence that says what it waits for.
+
+    `gone` says of teammates that ended by a fault why.
+    """
+    nobody = "the budget is spent" if budget_spent else f"no teammate that may take it is left{_told(gone)}"
     reasons: dict[str, str] = {}
     for task in table.tasks():
         if task.status != "pending":
@@ -39,3 +44,12 @@ def why_stuck(table: TaskTable, *, budget_spent: bool = False) -> dict[str, str]
         else:
             reasons[task.id] = f"not started: {nobody}"
     return reasons
+
+
+def _told(gone: Mapping[str, str] | None) -> str:
+    """Return who ended why, those together that ended for the same reason."""
+    names: dict[str, list[str]] = {}
+    for name, why in (gone or {}).items():
+        names.setdefault(why, []).append(name)
+    said = "; ".join(f"{', '.join(each)} ended: {why}" for why, each in names.items())
+    return f" ({said})" if said else ""

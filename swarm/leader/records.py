@@ -6,7 +6,7 @@ import os
 
 from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER, agent_id
-from swarm.core.roster import Member
+from swarm.core.roster import SPAWN_COMMAND, Member
 from swarm.core.spawn import TeammateSpec
 from swarm.core.times import format_time
 from swarm.storage.processes import boot_id, host, pid_ns, start_ticks
@@ -21,11 +21,12 @@ def roster_member(team: str, spec: TeammateSpec, now: float) -> Member:
         joined_at=int(now * 1000),
         tmux_pane_id=spec.backend,
         model=spec.model,
-        plan_mode_required=False,
+        plan_mode_required=spec.permission_mode == "plan",
         cwd=spec.workspace,
         backend_type=spec.backend,
         role=spec.role,
         permission_mode=spec.permission_mode,
+        rules=next((one for one in spec.rules if one.source == SPAWN_COMMAND), None),
     )
 
 

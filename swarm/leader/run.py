@@ -19,14 +19,18 @@ from swarm.core.spawn import TeammateSpec
 from swarm.core.table import TaskTable
 from swarm.core.times import format_time
 from swarm.errors import BackendError, SwarmError
+from swarm.leader.asked import AskedOfTheRun
 from swarm.leader.earlier import Earlier
-from swarm.leader.evidence import denied_requests, used_tokens
+from swarm.leader.evidence import denied_requests, used_tokens, why_gone
+from swarm.leader.inheritance import after_plan, inherited, rules_of_file
+from swarm.leader.launch import mode_to_lead_with
 from swarm.leader.options import RunOptions
 from swarm.leader.outcome import RunResult, decide_outcome, spending_of
 from swarm.leader.progress import all_finished, can_progress, why_stuck
 from swarm.leader.records import leader_record
 from swarm.leader.report import write_report
 from swarm.leader.teammates import Teammates
+from swarm.permissions.modes import PLAN
 from swarm.settings import Settings
 from swarm.storage.processes import new_run
 from swarm.storage.team import Team
@@ -64,10 +68,13 @@ class Run:
         self._settings = settings
         self._backend = backend
         self._leader_run_id = earlier.leader_run_id if earlier else make_run_id(self.run, LEADER, 1)
+        self._mode = mode_to_lead_with(loaded, options, team)
         specs = [self._spec(position, member) for position, member in enumerate(members(loaded.team))]
         if earlier:
-            specs = earlier.in_order([earlier.spec_of(spec) for spec in specs])
-        self._teammates = Teammates(team, backend, specs)
+            specs = earlier.in_order([earlier.spec_of(spec, self._mode) for spec in specs])
+        self._teammates = Teammates(team, backend, specs, mode=self._mode)
+        workspace, home = os.path.realpath(loaded.workspace), options.environ.get("HOME", "")
+        self._asked = AskedOfTheRun(team, loaded.team.permissions.answers, workspace, home)
         self._started = time.monotonic()
         self._interrupts = 0
         self._is_over = False
@@ -92,6 +99,7 @@ class Run:
     async def to_the_end(self, watcher: Watcher) -> RunResult:
         """Start the teammates, wait until nothing is left that could be done, stop them, report."""
         self._register_leader("working")
+        self.team.roster.update_member(LEADER, permission_mode=self._mode)
         self.team.events.emit(
             "run_started", LEADER, run_id=self._leader_run_id, run=self.run, backend=self._backend.name
         )
@@ -120,7 +128,10 @@ class Run:
                 raise
 
     def _spec(self, position: int, member: MemberSpec) -> TeammateSpec:
-        permissions = self._loaded.team.permissions
+        options = self._options
+        rules = (options.rules, rules_of_file(self._loaded.team), *options.settings.rules)
+        plans = member.permission_mode == PLAN  # which an option for all does not take from it
+        asked = PLAN if plans else options.permission_mode or member.permission_mode or self._mode
         return TeammateSpec(
             root=self.team.root,
             team=self.team.name,
@@ -131,14 +142,15 @@ class Run:
             workspace=os.path.realpath(self._loaded.workspace),
             model=member.model,
             fallback_model=self._loaded.team.fallback_model,
-            permission_mode=self._options.permission_mode or member.permission_mode,
+            permission_mode=inherited(asked, self._mode),
             color=color_for(position),
             backend=self._backend.name,
-            allow=tuple(permissions.allow),
-            deny=tuple(permissions.deny),
-            environ=self._options.environ,
-            time_scale=float(self._options.environ.get("SWARM_TIME_SCALE", "1")),
-            pace_seconds=self._options.pace_seconds,
+            rules=tuple(one for one in rules if one),
+            environ=options.environ,
+            time_scale=float(options.environ.get("SWARM_TIME_SCALE", "1")),
+            pace_seconds=options.pace_seconds,
+            headless=options.headless,
+            mode_after_plan=after_plan(self._mode),
         )
 
     # Watch
@@ -155,8 +167,9 @@ class Run:
                 self._teammates.hint()
             self._read_mail()
             await self._teammates.look_after()
+            is_asked = self._asked.look()
             watcher.look()
-            if self._has_nothing_left():
+            if not is_asked and self._has_nothing_left():
                 return
             limit = self._options.timeout_seconds
             if limit is not None and time.monotonic() - self._started > limit:
@@ -195,6 +208,7 @@ class Run:
 
     async def _stop_all(self) -> None:
         await self._teammates.stop(lambda: self._interrupts > 1)
+        self._asked.look()
         self._read_mail()
 
     async def _tidy_up(self) -> None:
@@ -214,7 +228,8 @@ class Run:
 
     def _finish(self) -> RunResult:
         store = self.team.tasks(LEADER)
-        stuck = why_stuck(store.table(), budget_spent=self._budget_spent)
+        gone = why_gone(self.team)
+        stuck = why_stuck(store.table(), budget_spent=self._budget_spent, gone=gone)
         tasks = tuple(task.replace(reason=task.reason or stuck.get(task.id)) for task in store.list_tasks())
         denied = denied_requests(self.team)
         read, written = used_tokens(self.team, self.run)
@@ -236,6 +251,8 @@ class Run:
             output_tokens=written,
             report=self.team.layout.report,
             spending=spending_of(self.team.costs.table()),
+            gone=gone,
+            questions=self.team.permissions.list_resolved(),
         )
         write_report(self.team, result)
         self.team.events.emit(

@@ -99,6 +99,7 @@ def _enter(team: Team, spec: TeammateSpec, *, restarted: bool) -> None:
         tmux_pane_id=entry.tmux_pane_id,
         model=spec.model,
         permission_mode=spec.permission_mode,
+        rules=entry.rules,
         role=spec.role,
     )
 
@@ -118,9 +119,11 @@ def is_starting(team: Team, spec: TeammateSpec) -> bool:
 
 
 def has_failed(team: Team, spec: TeammateSpec) -> bool:
-    """Whether this life has ended by a fault."""
+    """Whether this life has ended by a fault before it could work."""
     record = team.agents.load(spec.name)
-    return record is not None and (record.run_id, record.reason) == (spec.run_id, "failed")
+    if record is None or record.why is not None:
+        return False
+    return (record.run_id, record.reason) == (spec.run_id, "failed")
 
 
 async def undo(team: Team, backend: Backend, spec: TeammateSpec, *, restarted: bool) -> None:

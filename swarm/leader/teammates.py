@@ -16,7 +16,9 @@ from swarm.core.roster import Member
 from swarm.core.spawn import TeammateSpec
 from swarm.errors import StateError, SwarmError
 from swarm.leader.ending import end_agents
+from swarm.leader.inheritance import inherited, with_own
 from swarm.leader.spawning import begin, is_being_started, is_starting, start_teammates
+from swarm.permissions.modes import MODES_BUILT
 from swarm.storage.dead import DeadLife, find_dead_lives, free_claims_of, free_dead_claims, is_due
 from swarm.storage.processes import liveness
 from swarm.storage.team import Team
@@ -29,11 +31,17 @@ _TOO_LATE = "it did not stop in time and was killed"
 
 
 class Teammates:
-    """Starts them, and puts a new life in the place of one that died. At most one life of each at a time."""
+    """Starts them, and puts a new life in the place of one that died. At most one life of each at a time.
 
-    def __init__(self, team: Team, backend: Backend, specs: Sequence[TeammateSpec]) -> None:
+    `mode` is the leader's: no life that is started here has a looser one.
+    """
+
+    def __init__(
+        self, team: Team, backend: Backend, specs: Sequence[TeammateSpec], *, mode: str | None = None
+    ) -> None:
         self._team = team
         self._backend = backend
+        self._mode = mode
         self._specs = {spec.name: spec for spec in specs}
         self._lives: list[str] = []
         self._watched: list[str] = []
@@ -108,13 +116,16 @@ class Teammates:
         if record is None or record.run_id in self._lives or not self._backend.adopt(record):
             return
         like = self._specs.get(member.name, next(iter(self._specs.values())))
+        known = member.permission_mode in MODES_BUILT
+        asked = member.permission_mode if member.permission_mode and known else like.permission_mode
         self._specs[member.name] = like.replace(
             name=member.name,
             role=member.role,
             run_id=record.run_id,
             model=member.model or like.model,
             color=member.color,
-            permission_mode=member.permission_mode or like.permission_mode,
+            permission_mode=inherited(asked, self._mode),
+            rules=with_own(like.rules, member),
             backend=record.backend,
         )
         self._lives.append(record.run_id)

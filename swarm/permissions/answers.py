@@ -9,18 +9,24 @@ import fnmatch
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from swarm.permissions import mentions, shell
 from swarm.permissions.calls import Policy
 from swarm.permissions.paths import fold
 
 _VERBS = ("approve", "deny")
-_SWARM_MODULE = re.compile(r"-m\s*swarm(?:\.cli(?:\.\w+)?)?(?=\s)([^;&|\n]*)", re.IGNORECASE)
+_SWARM_MODULE = re.compile(
+    r"(?:-m\s*swarm(?:\.\w+){0,2}|\bswarm/(?:\w+/)?\w+\.py)(?=\s)([^;&|\n]*)", re.IGNORECASE
+)
 _SIDE_BY_SIDE = re.compile(
     r"\bswarm\W{1,12}(?:t(?:eam)?\W{1,12}[\w-]{1,64}\W{1,12})?(?:approve|deny)\b", re.IGNORECASE
 )
-_OUR_CODE = re.compile(r"\b(?:import|from)\s+swarm\b|\bswarm\.(?:cli|leader|storage)\b")
+_OUR_CODE = re.compile(
+    r"\b(?:import|from)\s+swarm\b|\bswarm\.(?:cli|leader|storage)\b|\brun_module\W{1,4}swarm\b"
+)
+_NEW_NAME = re.compile(r"\balias\s[^;&|\n]*=\S*swarm\b|\bhash\s+-p\s*\S*swarm\b", re.IGNORECASE)
+_REDIRECTION = re.compile(r"(?:\d*|&)[<>]{1,3}[|&]?[ \t]*[^\s;&|<>()`]+")
 _ANSWERS = re.compile(r"\b(?:approve|deny|permissions?|resolve)\b", re.IGNORECASE)
 _MORE_WORDS_COME = re.compile(r"\b(?:xargs|parallel)\b")
 _UNCERTAIN = frozenset("$`{*?[")
@@ -29,10 +35,12 @@ _COMMAND_END = re.compile(r"[;&|<>()`\n]")
 
 def answers_requests(command: str, policy: Policy) -> bool:
     """Tell whether the command may be an answer; where its verb is hidden, it may."""
-    texts = mentions.texts(command, policy)
-    written = texts if shell.fills_in_plainly(command, ("HOME", "PWD")) else mentions.unfilled(command)
+    texts = _also_without_redirections(mentions.texts(command, policy))
+    plainly = shell.fills_in_plainly(command, ("HOME", "PWD"))
+    written = texts if plainly else _also_without_redirections(mentions.unfilled(command))
     for text in texts:
-        if _SIDE_BY_SIDE.search(text) or (_OUR_CODE.search(text) and _ANSWERS.search(text)):
+        named = _OUR_CODE.search(text) or _NEW_NAME.search(text)
+        if _SIDE_BY_SIDE.search(text) or (named and _ANSWERS.search(text)):
             return True
         calls = [called[1].split() for called in _SWARM_MODULE.finditer(text)]
         calls += _calls(text, written)
@@ -40,6 +48,12 @@ def answers_requests(command: str, policy: Policy) -> bool:
         if any(_answers(words, certain=certain) for words in calls):
             return True
     return False
+
+
+def _also_without_redirections(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the texts, then the same without redirections, which may stand between any two words."""
+    texts = tuple(texts)
+    return tuple(dict.fromkeys((*texts, *(_REDIRECTION.sub(" ", text) for text in texts))))
 
 
 def _calls(text: str, written: tuple[str, ...]) -> Iterator[list[str]]:

@@ -8,8 +8,22 @@ from typing import Any, Literal
 from swarm.values import Value
 
 Behavior = Literal["allow", "deny", "ask"]
+BEHAVIORS: tuple[Behavior, ...] = ("deny", "ask", "allow")
+"""From strict to loose."""
 Why = Literal[
-    "rule", "mode", "read", "team_tool", "no_rule", "immune", "bad_path", "compound", "files", "error"
+    "rule",
+    "mode",
+    "read",
+    "plan",
+    "team_tool",
+    "no_rule",
+    "immune",
+    "bad_path",
+    "compound",
+    "files",
+    "error",
+    "person",
+    "expired",
 ]
 
 
@@ -28,8 +42,11 @@ class Call(Value):
     cwd: str
     read_only: bool = False
     team_tool: bool = False
+    asks_person: bool = False
     edit: bool = False
     paths: tuple[PathUse, ...] = ()
+    approved: bool = False
+    """Whether a person has put this very call in the place of one that was asked for."""
 
 
 class Rule(Value):
@@ -54,6 +71,8 @@ class Policy(Value):
     home: str
     readable: tuple[str, ...] = ()
     """Further folders whose reading needs no rule, such as the teammate's own tool results."""
+    mode_after_plan: str = "default"
+    """What holds in mode `plan` for the rest of a task once its plan was approved."""
 
 
 class Decision(Value):
@@ -66,3 +85,5 @@ class Decision(Value):
     """The rule that decided, as it is written."""
     suggested_rule: str | None = None
     """The narrowest rule that would allow the call; None when no single rule can."""
+    input: Mapping[str, Any] | None = None
+    """What a person has put in place of the input of a call that is allowed; it is judged again."""

@@ -31,11 +31,20 @@ def problem_with(content: str) -> str | None:
 def quote_path(path: str, workspace: str) -> str:
     """Return the pattern that means this absolute path, short when it is in the workspace."""
     below = _relative(path, workspace)
-    quoted = "".join(
-        f"\\{one}" if one in "\\*?[]" else one for one in (path if below is None else f"/{below}")
-    )
+    quoted = _quoted(path if below is None else f"/{below}")
     quoted = quoted[:-1] + "\\ " if quoted.endswith(" ") else quoted
     return f"/{quoted}" if below is None else quoted
+
+
+def starting_at(content: str, folder: str) -> str | None:
+    """Return the pattern with its leading slash standing for this folder; None when it has no single one."""
+    if not content.startswith("/") or content.startswith("//"):
+        return None
+    return f"/{_quoted(normal_path(folder))}{content}"
+
+
+def _quoted(path: str) -> str:
+    return "".join(f"\\{one}" if one in "\\*?[]" else one for one in path)
 
 
 class PathPattern:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from swarm.errors import ConfigError
 
-MODES_BUILT = ("default", "acceptEdits", "bypassPermissions")
+MODES_BUILT = ("plan", "dontAsk", "default", "acceptEdits", "bypassPermissions")
 """From strict to loose."""
 
-_NOT_BUILT = ("plan", "dontAsk", "auto", "bubble")
+DEFAULT_MODE = "default"
+PLAN = "plan"
+BYPASS = "bypassPermissions"
+
+_NOT_BUILT = ("auto", "bubble")
 
 
 def check_mode(text: str) -> str:
@@ -31,3 +35,7 @@ def check_mode(text: str) -> str:
 def no_looser(child: str, parent: str) -> str:
     """Return the stricter of the two modes: what a teammate gets who asks for `child` under `parent`."""
     return min(check_mode(child), check_mode(parent), key=MODES_BUILT.index)
+
+
+def is_looser(mode: str, than: str) -> bool:
+    return MODES_BUILT.index(check_mode(mode)) > MODES_BUILT.index(check_mode(than))

@@ -151,7 +151,7 @@ def _protected_name(path: str) -> str | None:
     last = names[-1] if names else ""
     if last in _START_UP_FILES or names[-3:] == [".config", "git", "config"]:
         return f"{last} is read when a shell or git starts"
-    return "the agents' own settings are protected" if last == ".mcp.json" else None
+    return "the agents' own settings are protected" if last in (".mcp.json", ".claude.json") else None
 
 
 def _bare(name: str) -> str:

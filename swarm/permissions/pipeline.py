@@ -1,5 +1,7 @@
 """The decision: deny rules, what is never allowed, ask rules, allow rules, the mode; what is left is asked.
 
+In mode plan, what does more than read or use the team's records is denied before anybody is asked.
+
 Pure but for looking at folders to resolve paths. An exception on the way is a denial.
 """
 
@@ -7,7 +9,7 @@ from __future__ import annotations
 
 from swarm.permissions import globs, guard, shell
 from swarm.permissions.calls import Behavior, Call, Decision, PathUse, Policy, Rule
-from swarm.permissions.modes import check_mode
+from swarm.permissions.modes import BYPASS, PLAN, check_mode
 from swarm.permissions.paths import BadPathError, Place, immune_reason, is_inside, locate
 from swarm.permissions.rules import EDITORS, READERS, matches, quote_command, render_rule
 
@@ -36,8 +38,10 @@ def _decide(policy: Policy, call: Call) -> Decision:
     return (
         _by_rule("deny", policy, call, places)
         or _never(policy, call, places)
+        or _only_read(policy, call)
         or _by_rule("ask", policy, call, places)
         or _by_rule("allow", policy, call, places)
+        or _by_person(call)
         or _by_mode(policy, call, places)
         or _ask(policy, call, places)
     )
@@ -69,10 +73,29 @@ def _never(policy: Policy, call: Call, places: Places) -> Decision | None:
     return None
 
 
+def _only_read(policy: Policy, call: Call) -> Decision | None:
+    """Return the denial of what a teammate must not do before its plan is approved, whatever rules allow."""
+    reads = call.read_only and call.tool != "Bash" and not any(use.write for use in call.paths)
+    if policy.mode != PLAN or call.team_tool or reads:
+        return None
+    reason = (
+        f"{call.tool} is denied in mode plan, whatever rules allow: you may only read and search until your "
+        "plan is approved. Hand in a plan first."
+    )
+    return Decision(behavior="deny", reason=reason, why="mode")
+
+
+def _by_person(call: Call) -> Decision | None:
+    """Return the question that a call always is, in whichever mode."""
+    if not call.asks_person:
+        return None
+    return Decision(behavior="ask", reason="A plan waits for approval.", why="plan", suggested_rule=call.tool)
+
+
 def _by_mode(policy: Policy, call: Call, places: Places) -> Decision | None:
     if call.team_tool:
         return _allow("team_tool", f"{call.tool} works on the team's own records.")
-    if policy.mode == "bypassPermissions":
+    if policy.mode == BYPASS:
         return _bypass(policy, call)
     if call.tool == "Bash":
         return None

@@ -7,6 +7,7 @@ any of it.
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import re
 from collections.abc import Iterable
@@ -20,10 +21,12 @@ __all__ = ["Rule", "matches", "parse_rule", "parse_rules", "quote_command", "ren
 
 EDITORS = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
 READERS = frozenset(("Read", "Grep", "Glob"))
-_WITHOUT_CONTENT = frozenset(("SendMessage", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"))
+_WITHOUT_CONTENT = frozenset(
+    ("ExitPlanMode", "SendMessage", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate")
+)
 _KNOWN = {name.casefold(): name for name in EDITORS | READERS | _WITHOUT_CONTENT | {"Bash"}}
 
-_SHAPE = re.compile(r"([A-Za-z_][\w-]*)(?:\((.*)\))?", re.DOTALL | re.ASCII)
+_SHAPE = re.compile(r"(mcp__[\w*-]+|[A-Za-z_][\w-]*)(?:\((.*)\))?", re.DOTALL | re.ASCII)
 _PIECE = re.compile(r"\\[\\*]|\*+|[^\\*]+|\\", re.DOTALL)
 
 
@@ -71,10 +74,22 @@ def matches(rule: Rule, call: Call, policy: Policy, places: tuple[Place, ...]) -
     if call.tool == "Bash":
         return rule.tool == "Bash" and _matches_command(rule, call.input["command"])
     if rule.content is None:
-        return rule.tool == call.tool
+        return speaks_of(rule, call.tool)
     if call.tool in EDITORS | READERS:
         return _covers(rule, call.tool) and _matches_places(rule, policy, places, whole_folders=not call.edit)
-    return rule.tool == call.tool and rule.behavior != "allow"
+    return speaks_of(rule, call.tool) and rule.behavior != "allow"
+
+
+def speaks_of(rule: Rule, tool: str) -> bool:
+    """Tell whether the rule names this tool: itself or, of a server's tools, their server or a pattern."""
+    if not rule.tool.startswith("mcp__"):
+        return rule.tool == tool
+    return fnmatch.fnmatchcase(tool, rule.tool) or tool.startswith(f"{rule.tool}__")
+
+
+def is_denied_as_a_whole(tool: str, rules: Iterable[Rule]) -> bool:
+    """Tell whether no call of this tool is ever allowed, so that there is no need to offer it."""
+    return any(one.behavior == "deny" and one.content is None and speaks_of(one, tool) for one in rules)
 
 
 def quote_command(command: str) -> str:

@@ -37,6 +37,10 @@ class Layout(Value):
         return f"{self.root}/tasks"
 
     @property
+    def plans_dir(self) -> str:
+        return f"{self.root}/plans"
+
+    @property
     def creation_lock(self) -> str:
         """Held while a team is made or deleted; hidden, so that no client takes it for a team."""
         return f"{self.teams_dir}/.locks/teams"
@@ -98,6 +102,11 @@ class TeamLayout(Value):
     @property
     def rules(self) -> str:
         return f"{self.permissions_dir}/rules.json"
+
+    @property
+    def numbers(self) -> str:
+        """Who got the last number of a permission request."""
+        return f"{self.permissions_dir}/numbers.json"
 
     @property
     def events(self) -> str:

@@ -125,7 +125,9 @@ class TaskStore:
 
     def edit(self, task_id: str, fields: Mapping[str, Any], ours: Mapping[str, Any] | None = None) -> Task:
         """Set fields of the file, and keys of ours under `metadata.swarm`; None removes one."""
-        return self._change(task_id, lambda table: operations.edit(table, task_id, fields, ours or {}))
+        return self._change(
+            task_id, lambda table: operations.edit(table, task_id, fields, ours or {}, self.by)
+        )
 
     def link(self, a: str, b: str) -> Task:
         """Make `b` wait for `a` and return `b`."""

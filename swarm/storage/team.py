@@ -64,7 +64,7 @@ class Team:
     def permissions(self) -> PermissionStore:
         from swarm.storage.permissions import PermissionStore
 
-        return PermissionStore(self.layout, self.settings)
+        return PermissionStore(self.layout, self.settings, self.clock)
 
     def tasks(self, by: str) -> TaskStore:
         """Return the task store whose changes are signed `by` this agent or person."""

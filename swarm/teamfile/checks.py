@@ -64,10 +64,14 @@ def _check_workspace(team: TeamFile, workspace: str) -> Iterator[Problem]:
 
 
 def _check_permissions(team: TeamFile, rules: Rules) -> Iterator[Problem]:
-    yield from _refusals(rules.check_mode, team.permissions.mode, ("permissions", "mode"))
-    for key, texts in (("allow", team.permissions.allow), ("deny", team.permissions.deny)):
+    given = team.permissions
+    if given.mode is not None:
+        yield from _refusals(rules.check_mode, given.mode, ("permissions", "mode"))
+    for key, texts in (("allow", given.allow), ("deny", given.deny), ("ask", given.ask)):
         for position, text in enumerate(texts):
             yield from _refusals(rules.check_rule, text, ("permissions", key, position))
+    for position, one in enumerate(team.permissions.answers):
+        yield from _refusals(rules.check_rule, one.match, ("permissions", "answers", position, "match"))
     for position, teammate in enumerate(team.teammates):
         if teammate.permission_mode is not None:
             path = ("teammates", position, "permission_mode")

@@ -13,7 +13,8 @@ class MemberSpec(Value):
     name: str
     role: str | None
     model: str
-    permission_mode: str
+    permission_mode: str | None
+    """What the file says for it alone; None: as its leader's."""
 
 
 def member_names(teammate: TeammateSpec) -> tuple[str, ...]:
@@ -47,7 +48,7 @@ def members(team: TeamFile) -> tuple[MemberSpec, ...]:
             name=name,
             role=None if teammate.count is None else teammate.name,
             model=teammate.model or team.model,
-            permission_mode=teammate.permission_mode or team.permissions.mode,
+            permission_mode=teammate.permission_mode,
         )
         for teammate in team.teammates
         for name in member_names(teammate)

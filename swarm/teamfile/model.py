@@ -23,6 +23,7 @@ KNOWN_TOOLS = frozenset(
     (
         "Bash",
         "Edit",
+        "ExitPlanMode",
         "Glob",
         "Grep",
         "Read",
@@ -123,12 +124,24 @@ class TeammateSpec(_Part):
     agent: str | None = Field(None, description="Agent type (not built yet).")
 
 
+class Answer(_Part):
+    """An answer to questions that are foreseen; the first one whose rule matches is given."""
+
+    match: str = Field(description='A rule such as "Bash(pip install:*)": the calls that it is about.')
+    answer: Literal["allow", "deny"] = Field(description="allow or deny.")
+    note: str | None = Field(None, description="What the teammate is told with it.")
+
+
 class Permissions(_Part):
     """What the teammates may do without a question."""
 
-    mode: str = Field("default", description="default, acceptEdits or bypassPermissions.")
+    mode: str | None = Field(
+        None, description="plan, dontAsk, default, acceptEdits or bypassPermissions; default when left out."
+    )
     allow: Items[str] = Field((), description='Rules such as "Bash(pytest:*)".')
     deny: Items[str] = Field((), description="Rules that win over every other.")
+    ask: Items[str] = Field((), description="Rules for what a person decides, whatever allows it.")
+    answers: Items[Answer] = Field((), description="Answers that the run gives to questions by itself.")
 
 
 class Budget(_Part):

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import yaml
 
-from swarm.errors import ModelError
 from tests.support.command import Ended, Shell, processes_of_run
 from tests.support.crew import BACKENDS, OWN_PROCESS, crew, quick_task
 from tests.support.live_team import LiveTeam
 from tests.support.models import FakeModel, OneModel
 from tests.support.private_tmux import private_tmux
+from worker.model.failures import BAD_REQUEST, NO_ACCESS, failure
 from worker.model.port import ModelEvent, ModelRequest
 from worker.presence import Presence
 from worker.teammate import Teammate
@@ -39,15 +39,23 @@ TASKS: list[dict[str, Any]] = [
 
 
 class Refused(FakeModel):
-    """A service that never lets us in."""
+    """A service that never lets us in, or that never takes this conversation."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self._kind = kind
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        raise ModelError("401: the key is not valid", code="no_key")
+        raise failure(self._kind, "this is not valid")
         yield
 
 
 def with_no_way_in(bench: Workbench) -> Workbench:
-    return bench.replace(models=OneModel(Refused()))
+    return bench.replace(models=OneModel(Refused(NO_ACCESS)))
+
+
+def with_a_refusal(bench: Workbench) -> Workbench:
+    return bench.replace(models=OneModel(Refused(BAD_REQUEST)))
 
 
 def with_a_broken_tool(bench: Workbench) -> Workbench:
@@ -70,11 +78,11 @@ def with_a_fault_in_between(bench: Workbench) -> Workbench:
 @pytest.mark.parametrize(
     ("broken", "told"),
     [
-        (with_no_way_in, "the key is not valid"),
+        (with_a_refusal, "this is not valid"),
         (with_a_broken_tool, "a fault in the tool"),
         (with_a_fault_in_between, "a fault of the worker"),
     ],
-    ids=["model refuses", "tool raises", "worker raises"],
+    ids=["request is refused", "tool raises", "worker raises"],
 )
 async def test_who_waits_is_told_which_task_failed(isolated_home: Path, broken: Any, told: str) -> None:
     """The wait ends by itself, long before its limit; the tasks of others are completed."""
@@ -102,6 +110,26 @@ async def test_who_waits_is_told_which_task_failed(isolated_home: Path, broken: 
     assert told in failed[0]
     assert [task.status for task in team.tasks()] == ["completed", "failed", "completed"]
     assert team.task("b").attempts == 3
+
+
+async def test_who_waits_is_told_which_task_nobody_is_served_for(isolated_home: Path) -> None:
+    """Its worker has ended, and the task is free for whoever comes when the service is back."""
+    team = LiveTeam(isolated_home, teammates=[{"name": "w1"}, {"name": "w2"}], tasks=TASKS)
+    shell = Shell(isolated_home, team.workspace)
+    waiting = asyncio.create_task(
+        asyncio.to_thread(shell.swarm, "task", "wait", "--timeout", "60", SWARM_TIME_SCALE="0.2")
+    )
+    presence = Presence(team.team, team.spec("w2"))
+    body = Teammate(with_no_way_in(team.bench("w2")), presence, asyncio.Event(), asyncio.Event())
+    team.start("w1")
+    assert await asyncio.wait_for(body.run(), timeout=30) == "failed"
+    ended: Ended = await waiting
+    await team.stop()
+
+    assert ended.code == 6, ended.err
+    assert "task 2 cannot go on: w2 has ended: no access: this is not valid" in ended.err
+    assert [task.status for task in team.tasks()] == ["completed", "pending", "completed"]
+    assert (team.task("b").attempts, team.task("b").crashes) == (0, 0)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

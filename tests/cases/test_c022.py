@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from swarm.testing.wait import wait_until
+from tests.support.asked import answering, heard, led, until_asked
 from tests.support.command import Ended, Shell
 from tests.support.live_runs import BACKENDS, access, placed, told, write_live_team
 from tests.support.messages_api import Exchange, MessagesApi, Reply, call, reply
@@ -46,15 +47,15 @@ def events(shell: Shell, kind: str) -> list[dict[str, object]]:
     return [event for event in map(json.loads, lines) if event["event"] == kind]
 
 
-def run(shell: Shell, api: MessagesApi, backend: dict[str, Any], mode: str) -> Ended:
+def run(shell: Shell, api: MessagesApi, backend: dict[str, Any], mode: str, *words: str) -> Ended:
     file = write_live_team(shell, [TASK], permissions={"mode": mode})
-    return shell.swarm("run", file, "--json", **backend, **access(api))
+    return shell.swarm("run", file, "--json", *words, **backend, **access(api))
 
 
 def test_with_nobody_to_ask_it_is_denied_at_once_and_listed(shell: Shell, backend: dict[str, Any]) -> None:
     """The model hears why and what would allow it, and so does the person."""
     with MessagesApi(turn) as api:
-        ended = run(shell, api, backend, "default")
+        ended = run(shell, api, backend, "default", "--headless")
 
     assert api.refused == []
     asked, answered = api.exchanges
@@ -71,28 +72,32 @@ def test_with_nobody_to_ask_it_is_denied_at_once_and_listed(shell: Shell, backen
     assert len(events(shell, "permission_requested")) == len(events(shell, "permission_resolved")) == 1
 
 
-def test_it_is_on_disk_while_the_run_goes_on(shell: Shell) -> None:
-    """Who looks need not wait for the end: it is listed within five seconds."""
+@pytest.mark.parametrize("outcome", ["allow", "deny"])
+def test_it_is_at_the_lead_within_five_seconds(shell: Shell, backend: dict[str, Any], outcome: str) -> None:
+    """In its files, in its mail and on its screen; the call waits for the answer, and then goes on."""
     file = write_live_team(shell, [TASK], permissions={"mode": "default"})
-
-    def slow(exchange: Exchange) -> Reply:
-        if exchange.turns == 0:
-            return reply(WRITE)
-        wait_until((shell.cwd / "go").exists, timeout=60, what="the test has looked")
-        return reply("All done.")
-
-    with MessagesApi(slow) as api:
-        process = shell.start("run", file, **access(api))
+    with MessagesApi(turn) as api:
+        process, screen = led(shell, "run", file, **backend, **access(api))
         wait_until(lambda: api.exchanges and api.exchanges[0].finished, timeout=30, what="the call is made")
-        began = time.monotonic()
-        wait_until(lambda: requests(shell, "resolved"), timeout=30, what="the request is listed")
-        assert time.monotonic() - began < SOON
-        shown = shell.swarm("events")
-        (shell.cwd / "go").touch()
-        out, err = process.communicate(timeout=60)
+        made = api.exchanges[0].finished
+        assert made is not None
+        (request,) = until_asked(shell)
+        wait_until(lambda: "asked for permission" in screen.text(), timeout=30, what="the screen says so")
+        shown = time.monotonic()
+        mail = shell.swarm("mail", "team-lead", "--all", "--json").out
+        assert len(api.exchanges) == 1
+        assert not (shell.cwd / "ws/made.txt").exists()
+        said = heard(answering(shell, "1", outcome, "as agreed"))
+        out, _ = process.communicate(timeout=60)
 
-    assert "tool Write; outcome deny" in shown.out
-    assert "denied to w1" in out, err
+    assert shown - made < SOON
+    assert request.id in mail
+    assert said == {"outcome": outcome}
+    assert "Write" in screen.text()
+    assert api.refused == []
+    assert "as agreed" in told(api.exchanges[1].body)
+    assert (shell.cwd / "ws/made.txt").exists() == (outcome == "allow")
+    assert ("denied to w1" in out) == (outcome == "deny")
 
 
 def test_where_all_is_allowed_no_request_is_made(shell: Shell, backend: dict[str, Any]) -> None:

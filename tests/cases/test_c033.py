@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from swarm.leader.questions import answer, open_questions
 from swarm.testing.wait import wait_until
 from tests.integration.live.conftest import live_bench, one_session
 from tests.support.command import Shell
@@ -82,7 +83,10 @@ async def test_by_a_denied_permission(isolated_home: Path, count: int) -> None:
     calls = with_others(call("Write", {"file_path": "made", "content": "x"}), count)
 
     with MessagesApi([reply(thinking("hm"), *calls), reply("All done.")]) as api:
-        outcome = await one_session(team, api)
+        session = asyncio.create_task(one_session(team, api))
+        await team.until(lambda: open_questions(team.team), "it is asked")
+        answer(team.team, "1", "deny")
+        outcome = await session
 
     assert outcome is not None
     assert not (team.workspace / "made").exists()

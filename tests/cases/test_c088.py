@@ -18,7 +18,7 @@ pytestmark = [*needs_tmux, SLOW]
 
 @pytest.mark.parametrize(("mode", "denied"), [("bypassPermissions", 0), ("default", 1)])
 def test_no_question_keeps_a_worker_from_its_work(tmp_path: Path, mode: str, denied: int) -> None:
-    """An empty home, a folder never seen before; what would be asked is denied, and listed at the leader."""
+    """An empty home, a folder never seen before; what nobody is there to be asked is denied, and listed."""
     home, cwd = tmp_path / "home", tmp_path / "cwd"
     home.mkdir()
     cwd.mkdir()
@@ -35,7 +35,7 @@ def test_no_question_keeps_a_worker_from_its_work(tmp_path: Path, mode: str, den
     }
     (cwd / "team.yaml").write_text(yaml.safe_dump(team))
     with private_tmux() as tmux:
-        words = ("run", "team.yaml", "--backend", "tmux", "--json")
+        words = ("run", "team.yaml", "--backend", "tmux", "--json", "--headless")
         ended = Shell(home, cwd).swarm(*words, TMUX_TMPDIR=tmux.folder, timeout=40)
 
         assert ended.code in (0, 5), ended.err

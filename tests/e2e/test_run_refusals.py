@@ -122,8 +122,8 @@ def test_a_fresh_team_file_in_the_repository_runs(shell: Shell) -> None:
     "words",
     [
         ("--detach",),
-        ("--permission-mode", "plan"),
-        ("--permission-mode", "dontAsk"),
+        ("--permission-mode", "auto"),
+        ("--permission-mode", "bubble"),
     ],
     ids=" ".join,
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+import unicodedata
 from fnmatch import fnmatchcase
 from itertools import pairwise, product
 from typing import Any
@@ -24,9 +26,10 @@ from swarm.core.identity import (
 )
 from swarm.core.journal import parse_line, render_line
 from swarm.core.message import Message, order_for_peek, parse_message, parse_messages, render_message
+from swarm.core.tags import RESERVED, as_meant, letter, teammate_message, tool_text
 from swarm.core.times import format_time, parse_time
 from swarm.core.transcript import Position, assistant_line, fold_messages, result_line, user_line
-from swarm.core.untrusted import clean, wrap_teammate_message
+from swarm.core.untrusted import clean, sanitised
 from swarm.errors import ConfigError
 
 any_text = st.text(st.characters())  # halves of surrogate pairs, too
@@ -205,11 +208,76 @@ tag_like = st.lists(
 @given(tag_like.map("".join), any_text)
 def test_a_body_never_leaves_its_tag(body: str, summary: str) -> None:
     message = Message(sender="w1", text=body, summary=summary, msg_id="1")
-    wrapped = wrap_teammate_message(message)
+    wrapped = teammate_message(message)
 
-    assert len(re.findall(r"<\s*teammate-message", wrapped, re.IGNORECASE)) == 1
-    assert len(re.findall(r"<\s*/\s*teammate-message", wrapped, re.IGNORECASE)) == 1
-    assert wrapped.splitlines()[0].count('"') in (2, 4)
+    assert wrapped.count("<") == wrapped.count(">") == 2
+    assert wrapped.startswith("<teammate-message ")
+    assert wrapped.endswith("\n</teammate-message>")
+    assert wrapped.splitlines()[0].count('"') in (4, 6)
+
+
+@given(any_text)
+def test_a_letter_is_escaped_exactly_once(text: str) -> None:
+    wrapped = letter("task-text", text)
+    body = wrapped.removeprefix("<task-text>\n").removesuffix("\n</task-text>")
+
+    assert not set("<>\"'") & set(body)
+    assert html.unescape(body) == sanitised(text)
+
+
+_PIECES = [
+    "<",
+    "&lt;",
+    "&#60",
+    ";",
+    "\\u003c",
+    "\\",
+    "/",
+    " ",
+    "\n",
+    "system",
+    "SYSTEM",
+    "-",
+    "_",
+    "reminder",
+    ">",
+]
+_ODD_PIECES = [
+    *(
+        "\u200b",
+        "\ufe0f",
+        "\u27e8",
+        "U+200B",
+        "U+FE0F",
+        "\u27e9",
+        "\uff1c",
+        "\ufb06",
+        "\u0455",
+        "e\u0301",
+        "%3c",
+        "u",
+    )
+]
+result_like = st.lists(st.sampled_from(_PIECES + _ODD_PIECES) | any_text).map("".join)
+
+
+@given(result_like)
+def test_a_result_stays_what_it_was(text: str) -> None:
+    """Whatever a model is shown of a file, what it copies means exactly that file's text."""
+    text = text.encode("utf-8", "replace").decode()
+    shown = tool_text(text)
+
+    assert as_meant(shown) == text
+    assert tool_text(as_meant(shown)) == shown
+
+
+@given(result_like)
+def test_a_result_holds_no_tag_of_ours(text: str) -> None:
+    shown = unicodedata.normalize("NFKC", tool_text(text.encode("utf-8", "replace").decode())).casefold()
+    names = "|".join(map(re.escape, RESERVED))
+
+    assert not re.search(rf"<[\s/]*(?:{names})(?![a-z0-9-])", shown)
+    assert not re.search("[\0-\b\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]", shown)
 
 
 def _line(n: int, kind: str, ids: list[str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import tempfile
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from swarm.permissions.modes import MODES_BUILT
 from swarm.permissions.pipeline import Call, PathUse, Policy, decide
 from swarm.permissions.rules import parse_rule, render_rule
 from swarm.permissions.shell import SEPARATORS
@@ -17,7 +18,7 @@ CONTENT = st.text(st.sampled_from("ab*:\\()\"' -/.[]?{}~#!é"), min_size=1, max_
 COMMAND = st.text(st.sampled_from("rmls gitxapproveswarm;&|<>$`()\n\\'\"*?[]{}~/.=- \t\0é"), max_size=40)
 VISIBLE = st.characters(exclude_characters="/", exclude_categories=["C", "Zl", "Zp", "Mn"])
 NAME = st.text(VISIBLE, min_size=1, max_size=12).filter(lambda name: name not in {".", ".."})
-MODE = st.sampled_from(["default", "acceptEdits", "bypassPermissions"])
+MODE = st.sampled_from(MODES_BUILT)
 
 
 @functools.cache
@@ -45,8 +46,8 @@ def write(path):
     )
 
 
-def parsed(text, behavior):
-    return parse_rule(text, behavior, "test")
+def parsed(text, behavior, source="test"):
+    return parse_rule(text, behavior, source)
 
 
 @given(CONTENT)
@@ -121,3 +122,34 @@ def test_no_chain_of_steps_reaches_a_control_folder(steps):
     ends_there = any(ended.startswith(f"{base}/home/.claude/{name}/") for name in ("teams", "tasks"))
     if ends_there:
         assert decide(policy("bypassPermissions"), write(path)).why == "immune"
+
+
+SOURCES = st.lists(st.sampled_from(["command line", "team file", "settings.json", "rules.json"]), max_size=4)
+TOOL = st.sampled_from(["Bash", "Write", "TaskList", "mcp__web__fetch"])
+
+
+@given(MODE, TOOL, SOURCES, SOURCES, SOURCES, st.randoms())
+def test_a_deny_in_any_source_is_never_beaten(mode, tool, allowing, asking, denying, random):
+    """However many sources allow it, and in whatever order they stand; after a deny an ask is not beaten."""
+    lists = (("allow", allowing), ("ask", asking), ("deny", denying))
+    rules = [parsed(tool, behavior, source) for behavior, sources in lists for source in sources]
+    random.shuffle(rules)
+    call = {"Bash": bash("ls"), "Write": write("a.py")}.get(
+        tool, Call(tool=tool, input={}, cwd=f"{folders()}/ws", team_tool=tool == "TaskList")
+    )
+
+    decision = decide(policy(mode, *rules), call)
+
+    if denying:
+        assert (decision.behavior, decision.why) == ("deny", "rule")
+    elif asking:
+        assert decision.behavior in ("ask", "deny")
+
+
+@given(COMMAND, st.sampled_from(["a.py", ".git/config", "/etc/passwd"]))
+def test_a_stricter_mode_never_allows_more(command, path):
+    """So that nobody gains anything from a mode that is not looser than the leader's."""
+    order = ["deny", "ask", "allow"]
+    for call in (bash(command), write(path)):
+        found = [order.index(decide(policy(mode), call).behavior) for mode in MODES_BUILT]
+        assert found == sorted(found)

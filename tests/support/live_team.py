@@ -18,6 +18,7 @@ from swarm.core.message import Message
 from swarm.core.roster import Member
 from swarm.core.spawn import TeammateSpec
 from swarm.core.task import Task
+from swarm.leader.inheritance import rules_of_file
 from swarm.settings import settings_from
 from swarm.storage.clock import SystemClock
 from swarm.storage.mail import send
@@ -122,7 +123,7 @@ class LiveTeam:
 
     def spec(self, name: str, life: int = 1, **changes: Any) -> TeammateSpec:
         permissions = self._loaded.team.permissions
-        facts = {
+        facts: dict[str, Any] = {
             "root": self.root,
             "team": NAME,
             "name": name,
@@ -130,10 +131,9 @@ class LiveTeam:
             "run_id": self.run_id(name, life),
             "workspace": str(self.workspace),
             "model": "scripted",
-            "permission_mode": permissions.mode,
+            "permission_mode": permissions.mode or "default",
             "backend": "in-process",
-            "allow": tuple(permissions.allow),
-            "deny": tuple(permissions.deny),
+            "rules": (rules_of_file(self._loaded.team),),
             "environ": self.environ,
             "time_scale": float(os.environ["SWARM_TIME_SCALE"]),
         }

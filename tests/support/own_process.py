@@ -2,7 +2,7 @@
 
     python -m tests.support.own_process < SPEC
 
-where SPEC is a JSON object with the fields of a `TeammateSpec`.
+where SPEC is a `TeammateSpec` as a spawn file has it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from swarm.core.spawn import TeammateSpec
+from swarm.core.spawn import TeammateSpec, parse_spec, render_spec
 from swarm.testing.wait import wait_until
 from tests.support import pausing
 from tests.support.leftovers import end_life
@@ -34,7 +34,7 @@ class OwnProcess:
 
     def __init__(self, team: LiveTeam, name: str, life: int = 1, **changes: Any) -> None:
         spec = team.spec(name, life, backend="process", **changes)
-        text = json.dumps({field: getattr(spec, field) for field in spec._fields})
+        text = json.dumps(render_spec(spec))
         self.name = name
         self.run_id = spec.run_id
         self._team = team
@@ -101,5 +101,5 @@ async def _live(spec: TeammateSpec) -> str:
 
 if __name__ == "__main__":
     fields = json.load(sys.stdin)
-    how = asyncio.run(_live(TeammateSpec(**fields)))
+    how = asyncio.run(_live(parse_spec(fields)))
     sys.exit(0 if how == "asked" else 1)

@@ -11,6 +11,14 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 
+from swarm.core.tags import (
+    INSTRUCTION_FILE,
+    SYSTEM_REMINDER,
+    TRUST_PROJECT,
+    TRUST_USER,
+    block,
+    tool_text,
+)
 from swarm.core.untrusted import clean
 from swarm.values import Value
 
@@ -32,10 +40,11 @@ _HEAD = (
 
 
 class Instructions(Value):
-    """One file as it is given to the model."""
+    """One file as it is given to the model. The project's are whoever's who wrote the repository."""
 
     path: str
     text: str
+    trust: str = TRUST_PROJECT
 
 
 def read_instructions(config_root: str, workspace: str) -> tuple[Instructions, ...]:
@@ -56,26 +65,26 @@ def read_instructions(config_root: str, workspace: str) -> tuple[Instructions, .
         text = _read(real)
         if text:
             found.pop(real, None)
-            found[real] = Instructions(path=path, text=text)
+            trust = TRUST_USER if folder is None else TRUST_PROJECT
+            found[real] = Instructions(path=path, text=text, trust=trust)
     return tuple(found.values())
 
 
 def reminder(instructions: Sequence[Instructions], today: str) -> str:
     """Return what stands before the first message. No file can end it and speak in its place."""
-    return "\n".join(["<system-reminder>", *_parts(instructions, today), "</system-reminder>"])
+    return block(SYSTEM_REMINDER, "\n\n".join(_parts(instructions, today)))
 
 
 def date_reminder(today: str) -> str:
     """Return what is said when a day has passed: the first message stays as it was."""
-    return f"<system-reminder>\nThe date is now {today}.\n</system-reminder>"
+    return block(SYSTEM_REMINDER, f"The date is now {today}.")
 
 
 def _parts(instructions: Sequence[Instructions], today: str) -> Iterator[str]:
     yield _HEAD
     for one in instructions:
-        yield f"\n# Instructions in {one.path}\n"
-        yield one.text.replace("</system-reminder", "<\\/system-reminder")
-    yield f"\n# Date\n\nToday is {today}."
+        yield block(INSTRUCTION_FILE, tool_text(one.text), path=one.path, trust=one.trust)
+    yield f"Today is {today}."
 
 
 def _read(path: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from swarm.core.task import Task
-from swarm.core.untrusted import clean
+from swarm.core.tags import TASK_REPORT, TASK_TEXT, TRUST_NONE, letter, one_line, tool_text, trust_of
+from swarm.core.task import Task, worded_by
 from worker.context.agent import AgentContext
 from worker.messages import Message, user_message
 from worker.prompts import load_prompt
@@ -14,7 +14,7 @@ from worker.prompts import load_prompt
 def opening(agent: AgentContext, task: Task, blockers: Sequence[Task]) -> Message:
     """Return the message that hands `task` to this agent; `blockers` are the tasks it had to wait for.
 
-    What other agents reported stands in it as quoted text: it is their word, not an instruction.
+    What people and agents wrote stands in tags that tell whose word it is.
     """
     blocks = [_the_task(agent, task), *map(_input_of, blockers)]
     if earlier := _earlier_attempts(task):
@@ -24,17 +24,18 @@ def opening(agent: AgentContext, task: Task, blockers: Sequence[Task]) -> Messag
 
 
 def _the_task(agent: AgentContext, task: Task) -> str:
-    whom = f"{agent.name}, {agent.role}" if agent.role else agent.name
-    lines = [f"# Your task: {task.id} · {_one_line(task.subject)}", "", f"For {whom} in team {agent.team}."]
-    if task.description.strip():
-        lines += ["", clean(task.description).strip()]
+    whom = f"{agent.name}, {one_line(agent.role)}" if agent.role else agent.name
+    lines = [f"# Your task: {task.id} · {one_line(task.subject)}", "", f"For {whom} in team {agent.team}."]
+    author = worded_by(task)
+    said = task.description.strip() or task.subject.strip()
+    lines += ["", letter(TASK_TEXT, said, task=task.id, from_=author, trust=trust_of(author))]
     if task.files:
-        lines += ["", f"Files that it may write: {', '.join(task.files)}"]
+        lines += ["", f"Files that it may write: {', '.join(map(one_line, task.files))}"]
     if task.verify:
         lines += [
             "",
             "It is done when these commands succeed:",
-            *(f"    {command}" for command in task.verify),
+            *(f"    {tool_text(command)}" for command in task.verify),
         ]
     return "\n".join(lines)
 
@@ -44,15 +45,14 @@ def _input_of(blocker: Task) -> str:
 
 
 def _input_lines(blocker: Task) -> Iterator[str]:
-    by = f", done by {blocker.owner}" if blocker.owner else ""
-    yield f"# Result of task {blocker.id} · {_one_line(blocker.subject)}{by}"
+    by = f", done by {one_line(blocker.owner)}" if blocker.owner else ""
+    yield f"# Result of task {blocker.id} · {one_line(blocker.subject)}{by}"
     yield ""
     if blocker.result is None:
         yield "(no result was recorded)"
         return
-    yield from (
-        f"> {line}" for line in clean(blocker.result.summary).strip().splitlines() or ["(no summary)"]
-    )
+    said = blocker.result.summary.strip() or "(no summary)"
+    yield letter(TASK_REPORT, said, task=blocker.id, from_=blocker.owner, trust=TRUST_NONE)
     facts = (
         ("Files", blocker.result.files),
         ("Kept outside git", blocker.result.artifacts),
@@ -60,9 +60,9 @@ def _input_lines(blocker: Task) -> Iterator[str]:
     )
     for title, values in facts:
         if values:
-            yield f"{title}: {_one_line(', '.join(values))}"
+            yield f"{title}: {one_line(', '.join(values))}"
     if blocker.result.commit:
-        yield f"Commit: {blocker.result.commit}"
+        yield f"Commit: {one_line(blocker.result.commit)}"
 
 
 def _earlier_attempts(task: Task) -> str | None:
@@ -71,9 +71,8 @@ def _earlier_attempts(task: Task) -> str | None:
     counts = [f"{task.attempts} failed"] if task.attempts else []
     counts += [f"{task.crashes} ended by the death of the worker"] if task.crashes else []
     told = f"Attempts at this task so far: {', '.join(counts)}." if counts else "This task was begun before."
-    why = f" The last one ended because: {_one_line(task.reason)}" if task.reason else ""
-    return f"# Earlier attempts\n\n{told}{why}\nTheir changes may still be in the workspace: look first."
-
-
-def _one_line(text: str) -> str:
-    return " ".join(clean(text).split())
+    lines = ["# Earlier attempts", "", told]
+    if task.reason:
+        why = letter(TASK_REPORT, task.reason, task=task.id, trust=TRUST_NONE)
+        lines += ["The last one ended because:", why]
+    return "\n".join([*lines, "Their changes may still be in the workspace: look first."])

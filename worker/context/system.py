@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from swarm.core.tags import one_line
 from worker.context.agent import AgentContext
 from worker.prompts import load_prompt
 
@@ -25,8 +26,8 @@ def static_part() -> str:
 def _place_in_team(agent: AgentContext, members: Sequence[str], environment: str) -> str:
     return load_prompt("teammate").format(
         name=agent.name,
-        role=f" (role {agent.role})" if agent.role else "",
+        role=f" (role {one_line(agent.role)})" if agent.role else "",
         team=agent.team,
-        members=", ".join(members),
+        members=", ".join(map(one_line, members)),
         environment=environment,
     )

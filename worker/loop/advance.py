@@ -16,6 +16,7 @@ from worker.loop.reasons import (
     MAX_TURNS,
     MODEL_ERROR,
     NEXT_TURN,
+    NO_SERVICE,
     OUTPUT_ESCALATED,
     OUTPUT_RECOVERY,
     PROMPT_TOO_LONG,
@@ -40,6 +41,8 @@ from worker.loop.state import (
     Transition,
 )
 from worker.messages import UNPARSED, Block, Message, blocks_of, final_text, tool_uses, user_message
+from worker.model.failures import NO_BUDGET, UNSERVED
+from worker.model.failures import PROMPT_TOO_LONG as TOO_LONG
 from worker.prompts.texts import ANSWER_EMPTY, GO_ON_WHERE_CUT
 
 END_SIGNALS = ("end_turn", "stop_sequence")
@@ -47,9 +50,6 @@ END_SIGNALS = ("end_turn", "stop_sequence")
 
 CUT_OFF = "max_tokens"
 WINDOW_FULL = "model_context_window_exceeded"
-
-_TOO_LONG_KIND = "prompt_too_long"
-_NO_BUDGET_KIND = "budget_spent"
 
 
 def advance(state: LoopState, observation: Observation) -> Step:
@@ -197,9 +197,9 @@ def _fault_of(answer: Answered) -> ModelError:
 
 def _after_failure(state: LoopState, error: ModelError) -> Step:
     kind = error.details.get("kind")
-    if kind == _TOO_LONG_KIND:
+    if kind == TOO_LONG:
         return _make_room(state, error)
-    reason = BUDGET_SPENT if kind == _NO_BUDGET_KIND else MODEL_ERROR
+    reason = BUDGET_SPENT if kind == NO_BUDGET else NO_SERVICE if kind in UNSERVED else MODEL_ERROR
     return Finish(terminal=_terminal(state, reason, error=error))
 
 

@@ -32,6 +32,8 @@ MODEL_ERROR = "model_error"
 PROMPT_TOO_LONG = "prompt_too_long"
 REPEATED_FAILURES = "repeated_failures"
 BUDGET_SPENT = "budget_spent"
+NO_SERVICE = "aborted_service"
+"""The model's service serves the agent nothing now. A later life goes on from there, as after a stop."""
 ABORTED_STREAMING = "aborted_streaming"
 ABORTED_TOOLS = "aborted_tools"
 
@@ -43,6 +45,7 @@ TERMINAL_REASONS = (
     PROMPT_TOO_LONG,
     REPEATED_FAILURES,
     BUDGET_SPENT,
+    NO_SERVICE,
     ABORTED_STREAMING,
     ABORTED_TOOLS,
 )

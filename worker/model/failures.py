@@ -24,6 +24,9 @@ NO_BUDGET = "budget_spent"
 PASSING = frozenset({OVERLOADED, RATE_LIMITED, SERVER_ERROR, UNREACHABLE, BROKEN_OFF, STALLED})
 """Kinds after which the same request may succeed a little later."""
 
+UNSERVED = PASSING | {NO_ACCESS, NO_SUCH_MODEL, USAGE_LIMIT}
+"""Kinds that say nothing of the request: whatever the agent asks this service for would end like it."""
+
 _BY_TYPE = {
     "overloaded_error": OVERLOADED,
     "rate_limit_error": RATE_LIMITED,

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from swarm.core.message import ORDERS, may_send, parse_control
 from swarm.core.message import Message as Mail
-from swarm.core.untrusted import wrap_teammate_message
+from swarm.core.tags import teammate_message
 from swarm.storage.inbox import Inbox
 from worker.messages import Block, text_block, user_message
 from worker.session.transcript import Transcript
@@ -30,7 +30,7 @@ class MailReader:
         """
         waiting = [mail for mail in self._inbox.peek() if order_in(mail, self._owner) is None]
         fresh = [mail for mail in waiting if mail.msg_id not in self._given]
-        blocks = [text_block(wrap_teammate_message(mail)) for mail in fresh]
+        blocks = [text_block(teammate_message(mail)) for mail in fresh]
         if fresh:
             ids = [mail.msg_id for mail in fresh]
             transcript.user(user_message(*blocks), msg_ids=ids)

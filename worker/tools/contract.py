@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,6 +13,7 @@ from swarm.settings import Settings
 from swarm.storage.team import Team
 from swarm.values import Value
 from worker.context.agent import AgentContext
+from worker.tools.plan_mode import PlanMode
 from worker.tools.read_state import ReadState
 from worker.tools.tracking import ProcessTracker
 
@@ -27,9 +28,14 @@ InputT = TypeVar("InputT", bound=ToolInput)
 
 
 class ToolOutput(Value):
-    """What came of a call, as the model will read it. `touched` are the real paths of files it wrote."""
+    """What came of a call. `touched` are the real paths of files it wrote.
+
+    The text is taken for foreign, and made inert before the model reads it. One that is `tagged` holds tags
+    of ours around text that is inert already.
+    """
 
     text: str
+    tagged: bool = False
     is_error: bool = False
     touched: tuple[str, ...] = ()
 
@@ -63,6 +69,7 @@ class ToolContext:
         track: ProcessTracker,
         read_state: ReadState | None = None,
         denied_reads: Callable[[], MayRead | None] | None = None,
+        plan: PlanMode | None = None,
     ) -> None:
         self.agent = agent
         self.cwd = cwd
@@ -75,6 +82,7 @@ class ToolContext:
         self.results_dir = results_dir
         self.track = track
         self.read_state = ReadState() if read_state is None else read_state
+        self.plan = plan
         self._denied_reads = denied_reads
         self.touched: set[str] = set()
         self.ending: Ending | None = None
@@ -89,6 +97,7 @@ class Tool(ABC, Generic[InputT]):
 
     `max_result_chars` None means that a result is never moved to a file: such a tool limits itself.
     `edits` marks the tools that change files in the workspace; `team_tool` those that only touch the team's.
+    `asks_person` marks those that a person has to allow each time, whatever the mode.
     """
 
     name: ClassVar[str]
@@ -97,6 +106,7 @@ class Tool(ABC, Generic[InputT]):
     max_result_chars: int | None
     edits: ClassVar[bool] = False
     team_tool: ClassVar[bool] = False
+    asks_person: ClassVar[bool] = False
 
     def __init__(self, settings: Settings) -> None:
         self.max_result_chars = settings.result_max_chars
@@ -105,6 +115,13 @@ class Tool(ABC, Generic[InputT]):
     @abstractmethod
     def describe(self, settings: Settings) -> str:
         """Return the text by which a model knows this tool; the same for a whole session."""
+
+    def meant(self, given: Mapping[str, Any], context: ToolContext) -> Mapping[str, Any]:
+        """Return the input as the model means it, before it is checked and anybody is asked about it.
+
+        What a model copies from a file is that file's text as `swarm.core.tags.tool_text` shows it.
+        """
+        return given
 
     def read_only(self, given: InputT) -> bool:
         return False

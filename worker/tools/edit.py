@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from pydantic import Field
 
+from swarm.core.tags import as_meant
 from swarm.permissions.calls import PathUse
 from swarm.settings import Settings
 from worker.tools.changing import change_file, fault_of_change
 from worker.tools.contract import Tool, ToolContext, ToolInput, ToolOutput
-from worker.tools.edits import Edited, EditError, replace_passage
+from worker.tools.edits import Edited, EditError, flattened, replace_passage
 from worker.tools.excerpts import excerpt
 from worker.tools.paths import fault_of_path, printable, resolve, shown
-from worker.tools.text_files import LoadedFile, UnusableFileError, encode
+from worker.tools.text_files import LoadedFile, UnusableFileError, encode, load
 
 
 class EditInput(ToolInput):
@@ -51,6 +54,16 @@ class Edit(Tool[EditInput]):
             "- To create a file or rewrite most of it use Write. Use this and not sed or a script in Bash: "
             "here a wrong match fails instead of spoiling the file."
         )
+
+    def meant(self, given: Mapping[str, Any], context: ToolContext) -> Mapping[str, Any]:
+        """Take the passage as it was shown, unless the file holds only the very text that was given."""
+        path, old, new = (given.get(name) for name in ("file_path", "old_string", "new_string"))
+        if not (isinstance(path, str) and isinstance(old, str) and isinstance(new, str)):
+            return given
+        plain = as_meant(old)
+        if plain != old and _only_as_given(old, plain, resolve(path, context.cwd), context):
+            return given
+        return {**given, "old_string": plain, "new_string": as_meant(new)}
 
     def path_uses(self, given: EditInput, context: ToolContext) -> tuple[PathUse, ...]:
         return (PathUse(path=resolve(given.file_path, context.cwd), write=True),)
@@ -91,6 +104,15 @@ class Edit(Tool[EditInput]):
         except (UnusableFileError, EditError) as error:
             return ToolOutput(text=str(error), is_error=True)
         return ToolOutput(text=_report(shown(path, context.cwd), done[0]), touched=(real,))
+
+
+def _only_as_given(old: str, plain: str, path: str, context: ToolContext) -> bool:
+    """Tell whether the file holds the passage letter by letter, and not what it would stand for."""
+    try:
+        text = flattened(load(path, context.settings.edit_file_max_bytes).text)
+    except UnusableFileError:  # the check says so in its own words
+        return False
+    return flattened(old) in text and flattened(plain) not in text
 
 
 def _report(path: str, edited: Edited) -> str:

@@ -58,13 +58,14 @@ def _find(text: str, old: str) -> Iterator[tuple[int, int]]:
 
 
 def _find_over_line_ends(text: str, old: str) -> Iterator[tuple[int, int]]:
-    flat = _flatten(text)
+    flat = flattened(text)
     pairs = [match.start() - nth for nth, match in enumerate(re.finditer("\r\n", text))]
-    for start, end in _find(flat, _flatten(old)):
+    for start, end in _find(flat, flattened(old)):
         yield start + bisect_left(pairs, start), end + bisect_left(pairs, end)
 
 
-def _flatten(text: str) -> str:
+def flattened(text: str) -> str:
+    """Return the text with plain line feeds for line ends."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -87,7 +88,7 @@ def _put_together(text: str, spans: list[tuple[int, int]], pieces: list[str]) ->
 
 def _with_line_ends(text: str, start: int, end: int, new: str) -> str:
     """Return `new` with the line ends of the passage that it replaces, or of its surroundings."""
-    lines = _flatten(new).split("\n")
+    lines = flattened(new).split("\n")
     tokens = _LINE_END.split(text[start:end])
     contents, ends = tokens[::2], tokens[1::2]
     if len(set(ends)) > 1:
@@ -119,7 +120,7 @@ def _with_mixed_ends(lines: list[str], contents: list[str], ends: list[str]) -> 
 
 def _not_found(text: str, old: str) -> str:
     said = "old_string was not found in the file, so nothing was changed"
-    if _NUMBERED.search(old) and _NUMBERED.sub("", old) in _flatten(text):
+    if _NUMBERED.search(old) and _NUMBERED.sub("", old) in flattened(text):
         return (
             f"{said}: it holds the line numbers that Read prints; leave each number and the tab after it out."
         )
@@ -145,4 +146,4 @@ def _not_unique(text: str, spans: list[tuple[int, int]]) -> str:
 
 def line_number(text: str, offset: int) -> int:
     """Return the number of the line in which the offset lies, counted from 1."""
-    return _flatten(text[:offset]).count("\n") + 1
+    return flattened(text[:offset]).count("\n") + 1

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from swarm.core.tags import tool_text
 from swarm.values import Value
 from worker.messages import Block, interrupted_result, is_interrupted, tool_result
 from worker.tools.contract import Tool, ToolContext, ToolOutput
@@ -44,9 +45,10 @@ async def execute(
 
 
 class _Ended(Value):
-    """A call that ended, and whether its text may still be moved to a file."""
+    """A call that ended, and whether its text may still be moved to a file: `raw`, as it came."""
 
     at: int
+    raw: str = ""
     kept: Kept
     is_error: bool
     elapsed: float
@@ -214,15 +216,16 @@ class Turn:
         limit = limit_of(
             self._settings.result_max_chars if tool is None else tool.max_result_chars, self._settings
         )
-        kept = Kept(text=encodable(without_blank(output.text, name)))
+        raw = encodable(without_blank(output.text, name))
+        kept = Kept(text=raw if output.tagged else tool_text(raw))
         movable = limit is not None
         if limit is not None and len(kept.text) > limit:
-            kept = self._move(at, kept)
+            kept = self._move(at, raw)
             movable = False
-        return _Ended(at=at, kept=kept, is_error=output.is_error, elapsed=elapsed, movable=movable)
+        return _Ended(at=at, raw=raw, kept=kept, is_error=output.is_error, elapsed=elapsed, movable=movable)
 
-    def _move(self, at: int, kept: Kept) -> Kept:
-        return persist(kept.text, str(self._calls[at]["id"]), self._context.results_dir, self._settings)
+    def _move(self, at: int, raw: str) -> Kept:
+        return persist(raw, str(self._calls[at]["id"]), self._context.results_dir, self._settings)
 
     def _tell(self, ended: _Ended) -> None:
         call = self._calls[ended.at]
@@ -251,7 +254,7 @@ class Turn:
         for ended in sorted(self._held, key=lambda one: -len(one.kept.text)):
             kept = ended.kept
             if total > self._settings.message_results_max_chars and ended.movable:
-                kept = min(self._move(ended.at, kept), kept, key=lambda one: len(one.text))
+                kept = min(self._move(ended.at, ended.raw), kept, key=lambda one: len(one.text))
                 total -= len(ended.kept.text) - len(kept.text)
             fitting.append(ended.replace(kept=kept))
         return fitting

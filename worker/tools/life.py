@@ -20,6 +20,11 @@ Gate = Callable[[Tool[Any], ToolInput, Call], Awaitable[Decision]]
 """Decides whether a call may run; may wait for somebody to be asked."""
 
 _ERROR_CHARS = 2_000
+_INSTEAD = "a person put in the place of its input"
+
+
+class _RefusedError(Exception):
+    """The call does not run; the text tells its model why."""
 
 
 async def live(call: Block, tools: Mapping[str, Tool[Any]], context: ToolContext, gate: Gate) -> ToolOutput:
@@ -35,7 +40,7 @@ async def live(call: Block, tools: Mapping[str, Tool[Any]], context: ToolContext
         if _is_cancelled():
             raise
         return _failure(f"{name} failed: it was cancelled from inside")
-    except InvalidInputError as error:
+    except (InvalidInputError, _RefusedError) as error:
         return _failure(str(error))
     except SwarmError as error:
         if is_full(error):
@@ -54,13 +59,9 @@ async def _go_through(
     tool = tools.get(name)
     if tool is None:
         return _failure(f"There is no tool {name!r}; the tools are {', '.join(sorted(tools))}.")
-    given = parse_input(tool, call.get("input"))
-    fault = await tool.check(given, context)
-    if fault:
-        return _failure(fault)
-    decision = await _ask(gate, tool, given, _as_call(tool, given, call, context))
-    if decision is not None:
-        return decision
+    if isinstance(call.get("input"), dict):
+        call = {**call, "input": tool.meant(call["input"], context)}
+    given = await _permitted(call, tool, context, gate)
     output = await tool.run(given, context)
     if not isinstance(output, ToolOutput):
         raise TypeError(f"its output is a {type(output).__name__}")
@@ -68,31 +69,59 @@ async def _go_through(
     return output
 
 
-def _as_call(tool: Tool[Any], given: ToolInput, call: Block, context: ToolContext) -> Call:
+async def _permitted(call: Block, tool: Tool[Any], context: ToolContext, gate: Gate) -> ToolInput:
+    """Return the input that the call may run with: its own, or what a person has put in its place."""
+    given = await _checked(tool, call.get("input"), context)
+    asked = _as_call(tool, given, call["input"], context)
+    decision = await _judged(gate, tool, given, asked)
+    if decision.input is None:
+        return given
+    try:
+        given = await _checked(tool, dict(decision.input), context)
+    except (InvalidInputError, _RefusedError) as error:
+        raise _RefusedError(f"{tool.name} was not run with what {_INSTEAD}: {error}") from error
+    changed = _as_call(tool, given, decision.input, context).replace(approved=True)
+    await _judged(gate, tool, given, changed)
+    return given
+
+
+async def _checked(tool: Tool[Any], raw: Any, context: ToolContext) -> ToolInput:
+    given = parse_input(tool, raw)
+    fault = await tool.check(given, context)
+    if fault:
+        raise _RefusedError(fault)
+    return given
+
+
+def _as_call(tool: Tool[Any], given: ToolInput, raw: Mapping[str, Any], context: ToolContext) -> Call:
     return Call(
         tool=tool.name,
-        input=dict(call["input"]),
+        input=dict(raw),
         cwd=context.cwd,
         read_only=tool.read_only(given),
         team_tool=tool.team_tool,
+        asks_person=tool.asks_person,
         edit=tool.edits,
         paths=tool.path_uses(given, context),
     )
 
 
-async def _ask(gate: Gate, tool: Tool[Any], given: ToolInput, call: Call) -> ToolOutput | None:
-    """Return None when the call may run. A gate that fails has not allowed it."""
+async def _judged(gate: Gate, tool: Tool[Any], given: ToolInput, call: Call) -> Decision:
+    """Return the decision when the call may run. A gate that fails has not allowed it."""
     try:
         decision = await gate(tool, given, call)
     except Exception as error:
         logger.exception("permission check failed", extra={"swarm_tool": tool.name})
-        return _failure(f"{tool.name} was not permitted: the permission check itself failed ({error}).")
+        raise _RefusedError(
+            f"{tool.name} was not permitted: the permission check itself failed ({error})."
+        ) from error
     if decision.behavior == "allow":
-        return None
+        return decision
     rule = f" (rule {decision.rule})" if decision.rule and decision.rule not in decision.reason else ""
-    return _failure(
+    then = "T" if decision.why == "expired" else "The same call will be refused again; t"
+    raise _RefusedError(
         f"{tool.name} was not permitted: {decision.reason}{rule}\n"
-        "The same call will be refused again; take another way, or report what is missing."
+        f"{then}ake another way, or report what is missing."
     )
 
 

@@ -29,7 +29,8 @@ def shown(path: str, cwd: str) -> str:
 
 
 def printable(path: str) -> str:
-    return os.fsencode(path).decode("utf-8", "replace")
+    """Return the path as text on one line: a name with a line end in it must not look like two."""
+    return os.fsencode(path).decode("utf-8", "replace").replace("\n", "\\n").replace("\r", "\\r")
 
 
 def fault_of_kind(mode: int, path: str) -> str | None:

@@ -7,6 +7,7 @@ import os
 
 from pydantic import Field
 
+from swarm.core.tags import SYSTEM_REMINDER, block, one_line, tool_text
 from swarm.permissions.calls import PathUse
 from swarm.settings import Settings
 from worker.tools.contract import Tool, ToolContext, ToolInput, ToolOutput
@@ -66,7 +67,7 @@ class Read(Tool[ReadInput]):
         except UnusableFileError as error:
             return ToolOutput(text=str(error), is_error=True)
         context.read_state.note(file.path, file.digest, file.status)
-        return ToolOutput(text=await asyncio.to_thread(_render, file, given, context.settings))
+        return ToolOutput(text=await asyncio.to_thread(_render, file, given, context.settings), tagged=True)
 
 
 def _load(path: str, given: ReadInput, settings: Settings) -> LoadedFile:
@@ -86,14 +87,16 @@ def _render(file: LoadedFile, given: ReadInput, settings: Settings) -> str:
     lines = split_lines(file.data.decode("utf-8", "replace").removeprefix(BOM))
     first = given.offset or 1
     if not lines:
-        return _reminder(f"{file.path} exists but is empty.")
+        return _reminder(f"{one_line(file.path)} exists but is empty.")
     if first > len(lines):
-        return _reminder(f"{file.path} has {len(lines):,} lines; there is none at offset {first:,}.")
+        return _reminder(
+            f"{one_line(file.path)} has {len(lines):,} lines; there is none at offset {first:,}."
+        )
     wanted = lines[first - 1 : first - 1 + (given.limit or settings.read_lines_default)]
     numbered = [
         f"{number}\t{_cut(line, settings.read_line_max_chars)}" for number, line in enumerate(wanted, first)
     ]
-    kept = _fitting(numbered, settings.read_result_max_chars)
+    kept = _fitting([tool_text(line) for line in numbered], settings.read_result_max_chars)
     last = first - 1 + len(kept)
     text = "\n".join(kept)
     if last == len(lines):
@@ -118,4 +121,4 @@ def _fitting(lines: list[str], limit: int) -> list[str]:
 
 
 def _reminder(text: str) -> str:
-    return f"<system-reminder>{text}</system-reminder>"
+    return block(SYSTEM_REMINDER, text)

@@ -9,6 +9,7 @@ from swarm.settings import Settings
 from worker.tools.bash import Bash
 from worker.tools.contract import Tool
 from worker.tools.edit import Edit
+from worker.tools.exit_plan_mode import ExitPlanMode
 from worker.tools.glob import Glob
 from worker.tools.grep import Grep
 from worker.tools.read import Read
@@ -35,9 +36,13 @@ _ALL: tuple[type[Tool[Any]], ...] = (
 )
 
 
-def built_in_tools(settings: Settings) -> tuple[Tool[Any], ...]:
-    """Return the tools sorted by name: one order in every process, so that all share a prompt cache."""
-    return tuple(sorted((kind(settings) for kind in _ALL), key=lambda tool: tool.name))
+def built_in_tools(settings: Settings, *, plans: bool = False) -> tuple[Tool[Any], ...]:
+    """Return the tools sorted by name: one order in every process, so that all share a prompt cache.
+
+    Whoever `plans`, because of plan mode, also has the tool that hands in a plan.
+    """
+    kinds: tuple[type[Tool[Any]], ...] = (*_ALL, ExitPlanMode) if plans else _ALL
+    return tuple(sorted((kind(settings) for kind in kinds), key=lambda tool: tool.name))
 
 
 def schemas(tools: Sequence[Tool[Any]]) -> list[dict[str, Any]]:

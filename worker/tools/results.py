@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 
+from swarm.core.tags import PERSISTED_OUTPUT, block, tool_text
 from swarm.settings import Settings
 from swarm.values import Value
 
@@ -35,15 +36,15 @@ def limit_of(max_result_chars: int | None, settings: Settings) -> int | None:
 
 
 def persist(text: str, call_id: str, folder: str, settings: Settings) -> Kept:
-    """Put the text into a file of its own and return the preview that names it.
+    """Put the text into a file of its own, as it came, and return the preview that names it.
 
     The same call and text give the same file and preview. When the file cannot be written, the text itself
-    is kept, cut to a fixed size.
+    is kept, cut to a fixed size. Either way nothing in it acts on the reader.
     """
     try:
         name = _write_once(text.encode(), call_id, folder)
     except OSError:
-        return Kept(text=_cut(text, settings.result_fallback_max_chars))
+        return Kept(text=tool_text(_cut(text, settings.result_fallback_max_chars)))
     return Kept(text=_reference(text, os.path.join(folder, name), settings.preview_bytes), persisted=name)
 
 
@@ -85,16 +86,14 @@ def _reference(text: str, path: str, preview_bytes: int) -> str:
     data = text.encode()
     preview = preview_of(data, preview_bytes)
     lines = [
-        "<persisted-output>",
         f"The output is too large to show ({_size(len(data))}). The whole of it is in this file:",
-        path,
+        tool_text(path),
         "",
         f"Preview (the first {_size(preview_bytes)}):",
-        preview,
+        tool_text(preview),
         *(["…"] if len(preview.encode()) < len(data) else []),
-        "</persisted-output>",
     ]
-    return "\n".join(lines)
+    return block(PERSISTED_OUTPUT, "\n".join(lines))
 
 
 def preview_of(data: bytes, limit: int) -> str:

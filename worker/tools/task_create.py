@@ -7,9 +7,10 @@ from typing import Any
 from pydantic import Field
 
 from swarm.core.task import NewTask
+from swarm.core.untrusted import plain_line
 from swarm.settings import Settings
 from worker.tools.contract import Tool, ToolContext, ToolInput, ToolOutput
-from worker.tools.task_text import TaskId, fault_of_metadata, hashed, one_line, task_table
+from worker.tools.task_text import TaskId, fault_of_metadata, hashed, task_table
 
 
 class TaskCreateInput(ToolInput):
@@ -62,7 +63,7 @@ class TaskCreate(Tool[TaskCreateInput]):
     async def run(self, given: TaskCreateInput, context: ToolContext) -> ToolOutput:
         (task,) = context.team.tasks(context.agent.name).create(
             NewTask(
-                subject=one_line(given.subject),
+                subject=plain_line(given.subject),
                 description=given.description,
                 active_form=given.active_form,
                 blocked_by=tuple(given.blocked_by),

@@ -38,4 +38,4 @@ class TaskGet(Tool[TaskGetInput]):
 
     async def run(self, given: TaskGetInput, context: ToolContext) -> ToolOutput:
         table = task_table(context)
-        return ToolOutput(text=details(table, table.get(given.task_id)))
+        return ToolOutput(text=details(table, table.get(given.task_id)), tagged=True)

@@ -35,4 +35,4 @@ class TaskList(Tool[TaskListInput]):
     async def run(self, given: TaskListInput, context: ToolContext) -> ToolOutput:
         table = task_table(context)
         lines = [summary_line(table, task) for task in table.tasks()]
-        return ToolOutput(text="\n".join(lines) or "There are no tasks.")
+        return ToolOutput(text="\n".join(lines) or "There are no tasks.", tagged=True)

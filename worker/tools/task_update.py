@@ -8,11 +8,12 @@ from pydantic import Field, field_validator
 
 from swarm.core.identity import LEADER
 from swarm.core.task import Task
+from swarm.core.untrusted import plain_line
 from swarm.errors import SwarmError
 from swarm.settings import Settings
 from swarm.storage.tasks import TaskStore
 from worker.tools.contract import Ending, Tool, ToolContext, ToolInput, ToolOutput
-from worker.tools.task_text import TaskId, fault_of_metadata, one_line, task_table
+from worker.tools.task_text import TaskId, fault_of_metadata, task_table
 
 _NOT_OFFERED = {
     "pending": (
@@ -61,7 +62,7 @@ class TaskUpdateInput(ToolInput):
 
     def changes(self) -> dict[str, Any]:
         """Return the fields of the task's file that the call sets."""
-        subject = None if self.subject is None else one_line(self.subject)
+        subject = None if self.subject is None else plain_line(self.subject)
         given: dict[str, Any] = {"subject": subject, "description": self.description}
         given |= {"activeForm": self.active_form, "owner": self.owner, "metadata": self.metadata}
         return {name: value for name, value in given.items() if value is not None}

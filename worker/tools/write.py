@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from pydantic import Field
 
+from swarm.core.tags import as_meant
 from swarm.permissions.calls import PathUse
 from swarm.settings import Settings
 from worker.tools.changing import change_file, fault_of_change, find_same
@@ -50,6 +53,10 @@ class Write(Tool[WriteInput]):
             "- Use this and not echo or a here-document in Bash, where quoting can spoil the text.\n"
             "- Write documentation files only when the task asks for them: nobody reads the others."
         )
+
+    def meant(self, given: Mapping[str, Any], context: ToolContext) -> Mapping[str, Any]:
+        content = given.get("content")
+        return {**given, "content": as_meant(content)} if isinstance(content, str) else given
 
     def path_uses(self, given: WriteInput, context: ToolContext) -> tuple[PathUse, ...]:
         return (PathUse(path=resolve(given.file_path, context.cwd), write=True),)

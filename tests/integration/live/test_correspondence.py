@@ -136,8 +136,8 @@ async def test_a_pause_holds_the_mail_back(team: LiveTeam) -> None:
 
 @pytest.mark.parametrize(
     ("error", "why"),
-    [(http_error(401, "invalid x-api-key"), "no access"), (http_error(400, "odd"), "odd")],
-    ids=["401", "400"],
+    [(http_error(413, "much"), "prompt too long"), (http_error(400, "odd"), "odd")],
+    ids=["413", "400"],
 )
 async def test_an_error_is_told_once_and_asked_again_only_with_new_mail(
     team: LiveTeam, error: Any, why: str
@@ -158,8 +158,24 @@ async def test_an_error_is_told_once_and_asked_again_only_with_new_mail(
 
     last = told(api.exchanges[1].body)
     assert (last.count(QUESTION), last.count("Try again.")) == (1, 1)
-    assert ends(team) == [("model_error", "released"), ("completed", "completed")]
+    assert ends(team)[1:] == [("completed", "completed")]
+    assert ends(team)[0][1] == "released"
     assert len([text for text in texts(team) if "My mail was not read" in text]) == 1
+
+
+async def test_who_is_not_served_ends_and_reads_its_mail_in_the_next_life(team: LiveTeam) -> None:
+    with MessagesApi([http_error(401, "invalid x-api-key"), NOTED]) as api:
+        team.send("w1", QUESTION)
+        begin(team, api)
+        assert await team.ended("w1") == "failed"
+        begin(team, api, life=2)
+        await team.until(lambda: len(api.exchanges) == 2 and state_of(team) == "idle", "the mail is read")
+        await team.stop()
+
+    assert told(api.exchanges[1].body).count(QUESTION) == 1
+    (complaint,) = [text for text in texts(team) if "invalid x-api-key" in text]
+    assert complaint.startswith("My model cannot be asked, so I end here: no access")
+    assert ends(team) == [("aborted_service", "released"), ("completed", "completed")]
 
 
 async def test_a_scripted_teammate_leaves_its_mail_for_its_next_task(team: LiveTeam) -> None:
@@ -217,7 +233,7 @@ async def test_mail_that_cannot_be_taken_is_not_tried_again_and_again(
     def break_off(_: object) -> str:
         raise RuntimeError("a message that we choke on")
 
-    monkeypatch.setattr("worker.session.mail.wrap_teammate_message", break_off)
+    monkeypatch.setattr("worker.session.mail.teammate_message", break_off)
     with MessagesApi([]) as api:
         team.send("w1", QUESTION)
         begin(team, api, time_scale=1.0)

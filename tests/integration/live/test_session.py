@@ -117,11 +117,6 @@ async def test_a_call_that_was_started_is_not_asked_for_again(make: Make, fault:
     ("answer", "told"),
     [
         (http_error(400, "messages: something odd"), "something odd"),
-        (http_error(401, "invalid x-api-key"), "check ANTHROPIC_API_KEY"),
-        (http_error(403), "no access"),
-        (http_error(404, "model: claude-sonnet-5-5"), "check the model's name"),
-        (http_error(400, "Your credit balance is too low"), "usage limit"),
-        (http_error(429, "You have reached your usage limits"), "usage limit"),
         (http_error(413), "prompt too long"),
         (reply("I cannot", stop_reason="refusal"), "refusal"),
     ],
@@ -139,6 +134,36 @@ async def test_what_does_not_pass_ends_the_attempt_at_once(make: Make, answer: R
     assert len(api.exchanges) == 1
 
 
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (http_error(401, "invalid x-api-key"), "check ANTHROPIC_API_KEY"),
+        (http_error(403), "no access"),
+        (http_error(404, "model: claude-sonnet-5-5"), "check the model's name"),
+        (http_error(400, "Your credit balance is too low"), "usage limit"),
+        (http_error(429, "You have reached your usage limits"), "usage limit"),
+        (http_error(429, retry_after=3_600), "rate limited"),
+    ],
+)
+async def test_a_service_that_serves_nothing_costs_no_attempt(make: Make, answer: Reply, told: str) -> None:
+    """When it is back the session goes on where it was: the command is not run again."""
+    team = make(TASK)
+
+    with MessagesApi([reply(APPEND), answer, reply("All done.")]) as api:
+        outcome = await one_session(team, api)
+        assert len(api.exchanges) == 2
+        again = await one_session(team, api, life=2)
+
+    assert outcome is not None
+    assert outcome.status == "released"
+    assert told in str(outcome.reason)
+    assert again is not None
+    assert again.status == "completed"
+    assert (team.task("job").attempts, ran(team)) == (0, 1)
+    assert api.exchanges[2].messages[:2] == api.exchanges[1].messages[:2]
+    assert api.refused == []
+
+
 async def test_after_six_tries_the_task_is_given_back(make: Make) -> None:
     team = make(TASK)
 
@@ -149,6 +174,7 @@ async def test_after_six_tries_the_task_is_given_back(make: Make) -> None:
     assert outcome.status == "released"
     assert "tried 6 times" in str(outcome.reason)
     assert len(api.exchanges) == 6
+    assert team.task("job").attempts == 0
 
 
 @pytest.mark.parametrize(
@@ -269,3 +295,20 @@ async def test_the_session_goes_on_after_a_stop_in_a_command(make: Make) -> None
     results = tool_results(api.exchanges[1].messages[2])
     assert ["interrupted" in result["content"] for result in results] == [False, True]
     assert api.refused == []
+
+
+async def test_a_tool_that_is_denied_as_a_whole_is_not_offered(make: Make) -> None:
+    """Each call of it would cost a turn. One that is made all the same is denied by the rule."""
+    rules = {"mode": "bypassPermissions", "deny": ["Bash", "Write(x)", "mcp__web"], "ask": ["Edit"]}
+    team = make(TASK, permissions=rules)
+    turns = [reply(call("Bash", {"command": "touch made"})), reply("Then not.")]
+    with MessagesApi(turns) as api:
+        outcome = await one_session(team, api)
+
+    assert outcome is not None
+    names = {tool["name"] for tool in api.exchanges[0].body["tools"]}
+    assert "Bash" not in names
+    assert {"Edit", "Read", "TaskUpdate", "Write"} <= names
+    (denied,) = tool_results(api.exchanges[1].messages[-1])
+    assert "The rule Bash of the team file forbids this call." in str(denied["content"])
+    assert not (team.workspace / "made").exists()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from swarm.core.permission import PermissionRequest
+from swarm.leader.questions import open_questions
 from tests.support.live_team import LiveTeam
+from worker.claim import Outcome
 from worker.messages import tool_use
 
 TEAMMATES = [{"name": "w1"}]
@@ -43,3 +46,17 @@ async def stopped_in_a_command(team: LiveTeam):
     await team.until_file("pid")
     pid = int((team.workspace / "pid").read_text())
     return stop, running, pid
+
+
+READ_FIRST = {"calls": [{"Read": {"file_path": "old.txt"}}]}
+
+
+def begun(team: LiveTeam, stop: asyncio.Event | None = None) -> asyncio.Task[Outcome | None]:
+    return asyncio.create_task(team.begin(team.bench("w1"), stop).run())
+
+
+async def asked(team: LiveTeam, count: int = 1) -> list[PermissionRequest]:
+    """Wait until so many questions are open, and return them by their number."""
+    await team.until(lambda: len(open_questions(team.team)) >= count, f"{count} open questions")
+    found = [question.request for question in open_questions(team.team)]
+    return sorted(found, key=lambda request: request.number or 0)

@@ -15,7 +15,7 @@ async def test_what_needs_a_question_is_denied_and_left_on_disk(make) -> None:
         a_task({"calls": [bash("make install")], "expect": "error"}, {"say": "Then not."}), mode="default"
     )
 
-    outcome = await team.session("w1")
+    outcome = await team.session("w1", headless=True)
 
     assert outcome is not None
     assert outcome.status == "completed"

@@ -84,7 +84,8 @@ async def test_results_of_the_tasks_before_are_in_the_first_message(make) -> Non
     await team.session("w1")
 
     opening = final_text(team.messages("w1", team.sessions("w1")[1])[0])
-    assert "> Two callers: a.py and b.py." in opening
+    report = '<task-report task="1" from="w1" trust="none">\nTwo callers: a.py and b.py.\n</task-report>'
+    assert report in opening
 
 
 async def test_task_update_ends_the_task_after_the_whole_batch(make) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from swarm.core.identity import LEADER
 from swarm.core.message import shutdown_request
+from swarm.core.spawn import RuleSet
 from swarm.core.times import format_time
 from swarm.storage.syscalls import fault_hook
 from tests.integration.team.steps import (
@@ -86,7 +87,12 @@ async def test_a_cancelled_teammate_leaves_a_true_record(make) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"model": "claude-x"}, {"permission_mode": "plan"}, {"allow": ("Bash(rm",)}]
+    "changes",
+    [
+        {"model": "claude-x"},
+        {"permission_mode": "auto"},
+        {"rules": (RuleSet(source="x", deny=("Bash(rm",)),)},
+    ],
 )
 async def test_what_cannot_be_started_says_so_in_its_record(make, changes) -> None:
     team = make(task("a"), teammates=[W1])

@@ -111,6 +111,13 @@ def test_a_task_behind_one_that_goes_on_is_not_stuck() -> None:
     assert board.stuck() == frozenset()
 
 
+def test_a_task_that_nobody_is_left_for_is_stuck_with_all_behind_it() -> None:
+    board = Board([a_task(1), a_task(2, after=(1,)), a_task(3), a_task(4, after=(3,)), a_task(5, after=(3,))])
+
+    assert board.stuck() == frozenset()
+    assert board.stuck(without={"1", "5"}) == {"1", "2", "5"}
+
+
 def test_tasks_that_wait_for_each_other_are_stuck_and_named() -> None:
     board = Board([a_task(1, after=(2,)), a_task(2, after=(1,)), a_task(3, after=(1,))])
 

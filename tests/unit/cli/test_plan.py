@@ -64,7 +64,7 @@ def test_a_plan_is_drawn_harmlessly(swarm: Swarm, file: Path) -> None:
     [
         ("workspace: .", "workspace: nosuch", "bad_team_file", 3),
         ("model: scripted", "modle: scripted", "bad_team_file", 4),
-        ("mode: default", "mode: plan", "not_built", 5),
+        ("mode: default", "mode: auto", "not_built", 5),
         ("mode: default", "mode: lenient", "bad_value", 5),
         ("Bash(pytest:*)", "bash(pytest:*)", "bad_value", 5),
         ("{name: w1}", "{name: w1, count: nought}", "bad_team_file", 7),

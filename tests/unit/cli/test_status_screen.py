@@ -103,6 +103,18 @@ def test_what_needs_a_hand_is_shown_and_the_rest_is_counted(crowd: tuple[str, ..
     ]
 
 
+def test_who_ended_as_its_model_could_not_be_asked_says_why(team: Team, demo: Swarm) -> None:
+    add(demo, "one")
+    why = "no access: the key is not valid; check ANTHROPIC_API_KEY"
+    team.agents.save(a_record("w1", "stopped", reason="failed", why=why))
+    lines = screen(160, 24)
+
+    (row,) = (line for line in lines if line.startswith("  w1 "))
+    assert f"failed: {why}" in row
+    assert lines[-1] == "swarm restart w1 starts it anew once its model answers"
+    assert demo("status", "--json").json()["agents"][0]["why"] == why
+
+
 def test_where_there_is_room_nothing_is_left_out(crowd: tuple[str, ...]) -> None:
     lines = screen(160, 60)
 

@@ -21,9 +21,9 @@ PROMISED = {
     ("plan",): "--format --json",
     ("run",): (
         "--name --backend --model --teammates --permission-mode --timeout --budget --headless --json "
-        "--allow-dirty --resume"
+        "--allow-dirty --resume --allow --deny --ask --trust-workspace"
     ),
-    ("resume",): "--backend --timeout --budget --headless --json",
+    ("resume",): "--backend --timeout --budget --trust-workspace --headless --json",
     ("demo",): "--backend --json",
     ("team", "create"): "--description --workspace --json",
     ("team", "list"): "--json",
@@ -48,8 +48,14 @@ PROMISED = {
     ("task", "wait"): "--timeout --json",
     ("send",): "--as --summary --id --json",
     ("mail",): "--unread --all --follow --json",
-    ("spawn",): "--backend --agent-type --model --permission-mode --prompt --json",
-    ("restart",): "--backend --model --permission-mode --timeout --force --json",
+    ("permissions",): "--all --follow --json",
+    ("approve",): "--always --note --json",
+    ("deny",): "--note --json",
+    ("spawn",): (
+        "--backend --agent-type --model --permission-mode --allow --deny --ask --trust-workspace --prompt "
+        "--json"
+    ),
+    ("restart",): "--backend --model --permission-mode --trust-workspace --timeout --force --json",
     ("stop",): "--all --timeout --force --json",
     ("pause",): "--all --json",
     ("continue",): "--all --json",

@@ -16,7 +16,7 @@ from swarm.storage.syscalls import fault_hook
 from swarm.storage.team import Team
 from swarm.storage.watch import Watch
 from tests.unit.cli.conftest import Swarm
-from tests.unit.cli.steps import a_record, add, claimed, shown, swarm_of
+from tests.unit.cli.steps import a_record, add, claimed, shown, swarm_of, with_members
 
 GONE_PID = 2**22 + 1
 
@@ -176,6 +176,37 @@ def test_waiting_frees_what_a_dead_worker_holds(
     assert demo("task", "wait", "--timeout", "0.1").code == 124
     task = shown(demo, "1")
     assert (task["status"], swarm_of(task)["crashes"]) == ("pending", 1)
+
+
+def test_wait_ends_when_only_teammates_are_left_whose_models_cannot_be_asked(demo: Swarm, team: Team) -> None:
+    """One that only stopped may come again; one that may not take the task does not help."""
+    with_members(demo, {"name": "b1", "swarm": {"role": "builder"}})
+    add(demo, "first", "--owner", "builder")
+    add(demo, "second", "--blocked-by", "1")
+    for name in ("w1", "b1"):
+        team.agents.save(a_record(name, "stopped", reason="asked"))
+    assert demo("task", "wait", "--timeout", "0.1").code == 124
+
+    team.agents.save(a_record("b1", "stopped", reason="failed", why="no access: no key"))
+    ran = demo("task", "wait", "--timeout", "10")
+
+    assert ran.code == 6
+    assert "task 1 cannot go on: b1 has ended: no access: no key" in ran.err
+    assert "task 2 cannot go on: what it waits for was not completed" in ran.err
+
+
+def test_waiting_notices_whose_model_cannot_be_asked_without_a_change_of_a_task(
+    demo: Swarm, team: Team
+) -> None:
+    with_members(demo, {"name": "w9"})
+    add(demo, "first", "--owner", "w9")
+    gone = a_record("w9", "stopped", reason="failed", why="no access: no key")
+    other = threading.Timer(0.2, lambda: team.agents.save(gone))
+    other.start()
+    ran = demo("task", "wait", "--timeout", "15", SWARM_TIME_SCALE="0.1")
+    other.join()
+
+    assert ran.code == 6
 
 
 def test_waiting_reads_nothing_while_nothing_happens(demo: Swarm, team: Team) -> None:

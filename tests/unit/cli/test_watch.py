@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from swarm.storage.team import Team
+from tests.support.questions import ask
 from tests.unit.cli.conftest import Swarm
 from tests.unit.cli.steps import a_record, add, claimed
 from tests.unit.cli.test_mail import interrupted_after
@@ -154,27 +155,20 @@ def test_status_of_an_empty_team_says_what_to_do(demo: Swarm) -> None:
     assert "no tasks yet; add one with swarm task add" in demo("status").out
 
 
-def test_status_counts_open_questions(demo: Swarm, team: Team) -> None:
-    from swarm.core.permission import PermissionRequest
-
-    team.permissions.request(
-        PermissionRequest(
-            id="perm-1",
-            agent="w1",
-            run_id="k3v9qd7m.w1.1",
-            tool="Bash",
-            tool_use_id="toolu_02",
-            input={"command": "pip install x"},
-            cwd="/",
-            why="no rule allows it",
-            digest="sha256:0",
-            created_at="2026-11-30T12:00:00.000Z",
-            deadline_at="2026-11-30T12:10:00.000Z",
-        )
-    )
-
+def test_status_tells_of_open_questions_and_how_to_answer(demo: Swarm, team: Team) -> None:
+    ask(team)
+    lines = demo("status").lines
+    at = lines.index("1 open question: swarm permissions shows it")
+    assert lines[at + 1] == "swarm approve 1 says yes, swarm deny 1 says no"
+    named = demo("status", "-t", "demo").lines
+    assert "swarm approve 1 -t demo says yes, swarm deny 1 -t demo says no" in named
     assert demo("status", "--json").json()["permissions"] == 1
-    assert "1 permission request open" in demo("status").out
+
+
+def test_status_does_not_ask_for_answers_that_nobody_waits_for(demo: Swarm, team: Team) -> None:
+    ask(team)
+    team.agents.update("w1", state="stopped")
+    assert "approve" not in demo("status").out
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from swarm.core import operations
-from swarm.core.task import NewTask, Requires
+from swarm.core.task import NewTask, Requires, worded_by
 from swarm.errors import ConfigError, CycleError, TaskError
 from tests.support.journaled import AT, Journaled
 
@@ -194,6 +194,29 @@ def test_null_removes_a_field(journal: Journaled) -> None:
 
     task = journal.task("1")
     assert (task.active_form, task.files, task.metadata) == (None, (), {})
+
+
+@pytest.mark.parametrize(
+    ("edits", "word_of"),
+    [
+        ([], "user"),
+        ([("w1", {"activeForm": "Doing it"})], "user"),
+        ([("w1", {"description": "new"})], "w1"),
+        ([("w1", {"subject": "new"}), ("w2", {"description": "newer"})], "w2"),
+        ([("w1", {"subject": "new"}), ("user", {"description": "newer"})], "w1"),
+        ([("w1", {"subject": "new"}), ("user", {"subject": "a", "description": "b"})], "user"),
+        ([("w1", {"subject": "new"}), ("team-lead", {"metadata": {"a": 1}})], "w1"),
+    ],
+)
+def test_text_that_an_agent_changed_is_its_word(
+    journal: Journaled, edits: list[tuple[str, dict[str, Any]]], word_of: str
+) -> None:
+    """Else it could speak to the next agent in the name of whoever made the task."""
+    journal.add("Do it", description="old")
+    for by, fields in edits:
+        journal.write(operations.edit(journal.table, "1", fields, {}, by), by)
+
+    assert worded_by(journal.task("1")) == word_of
 
 
 def test_an_edit_without_a_change_writes_nothing(journal: Journaled) -> None:

@@ -44,10 +44,18 @@ def test_half_a_surrogate_pair_has_a_digest() -> None:
 
 
 def test_what_was_not_given_is_left_out() -> None:
-    assert {"task", "suggested_rule"}.isdisjoint(render_request(REQUEST))
+    assert {"task", "suggested_rule", "number"}.isdisjoint(render_request(REQUEST))
     assert {"note", "rule", "input", "request"}.isdisjoint(render_resolution(RESOLUTION))
     assert parse_request(render_request(REQUEST)) == REQUEST
     assert parse_resolution(render_resolution(RESOLUTION)) == RESOLUTION
+
+
+def test_a_number_is_part_of_the_question() -> None:
+    asked = REQUEST.replace(number=7)
+    assert render_request(asked)["number"] == 7
+    assert parse_request(render_request(asked)) == asked
+    with pytest.raises(ValueError, match="number"):
+        parse_request({**render_request(REQUEST), "number": "7"})
 
 
 def test_a_resolution_may_change_the_input_and_carries_its_request() -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from swarm.core.roster import Member, Roster, parse_roster, render_roster
+from swarm.core.roster import SPAWN_COMMAND, Member, Roster, parse_roster, render_roster
+from swarm.core.spawn import RuleSet
 from swarm.errors import ConfigError, NotFoundError
 
 
@@ -71,6 +72,7 @@ def test_a_full_member_comes_back() -> None:
         backend_type="tmux",
         role="w",
         permission_mode="default",
+        rules=RuleSet(source=SPAWN_COMMAND, deny=("Bash(rm:*)",)),
         extra={"isActive": True},
         swarm_extra={"later": 1},
     )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pickle
 
-from swarm.core.spawn import TeammateSpec
+from swarm.core.spawn import RuleSet, TeammateSpec
 
 
 def test_a_spec_travels_to_another_process() -> None:
@@ -14,6 +14,7 @@ def test_a_spec_travels_to_another_process() -> None:
         workspace="/srv/app",
         model="scripted",
         backend="process",
+        rules=(RuleSet(source="team file", allow=("Bash(ls:*)",)),),
         environ={"PATH": "/usr/bin"},
     )
 

@@ -45,6 +45,15 @@ def test_a_ready_task_counts_only_if_somebody_alive_may_take_it(table: TaskTable
     }
 
 
+def test_who_ended_for_want_of_a_model_is_told_with_the_tasks_that_are_left(table: TaskTable) -> None:
+    gone = {"b-1": "no access", "b-2": "no access", "b-3": "usage limit"}
+
+    assert why_stuck(table, gone=gone)["1"] == (
+        "not started: no teammate that may take it is left "
+        "(b-1, b-2 ended: no access; b-3 ended: usage limit)"
+    )
+
+
 def test_a_task_in_progress_is_waited_for_whoever_has_it(table: TaskTable) -> None:
     """It may be somebody from outside."""
     apply(table, operations.claim(table, "b-1", "builder", RUN))

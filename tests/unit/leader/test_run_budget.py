@@ -98,8 +98,8 @@ async def test_a_run_without_money_ends_in_7_and_tells_what_is_left(folder: Path
     assert result.spending.limit == 100_000
     assert 0 < result.spending.micros <= 100_000
     report = Path(result.report).read_text(encoding="utf-8")
-    assert report.startswith("# t1: budget spent")
-    assert "of $0.10" in report
+    assert "Team `t1`: 1 of 3 tasks completed, none of them verified; the budget was spent" in report
+    assert "of \\$0.10" in report
     *_, ended = team.events.read()
     assert ended[1].data["outcome"] == "budget_spent"
 

@@ -10,7 +10,8 @@ import pytest
 from swarm.backends.ending import stop_all
 from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER, make_run_id
-from swarm.core.spawn import TeammateSpec
+from swarm.core.roster import SPAWN_COMMAND
+from swarm.core.spawn import RuleSet, TeammateSpec
 from swarm.core.task import NewTask, Task
 from swarm.errors import BackendError
 from swarm.leader.records import roster_member, starting_record
@@ -33,6 +34,7 @@ class Puppets:
     def __init__(self, team: Team) -> None:
         self._team = team
         self.started: list[str] = []
+        self.specs: list[TeammateSpec] = []
         self.alive: list[str] = []
         self.killed: list[str] = []
         self.come_up = True
@@ -40,6 +42,7 @@ class Puppets:
 
     async def spawn(self, spec: TeammateSpec) -> None:
         self.started.append(spec.run_id)
+        self.specs.append(spec)
         if self.refuses:
             raise BackendError(f"{spec.name} was not started")
         self.alive.append(spec.name)
@@ -236,6 +239,31 @@ async def test_who_is_started_beside_the_run_belongs_to_it(team, puppets, teamma
 
     assert puppets.started[1:] == [newcomer.run_id.removesuffix(".1") + ".2"]
     assert puppets.alive == ["w1", "w2"]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "mode"),
+    [("plan", "plan"), ("bypassPermissions", "default"), ("odd", "default"), (None, "default")],
+)
+async def test_the_next_life_of_a_newcomer_is_no_freer_than_its_first(team, puppets, spec, recorded, mode):
+    """It keeps the rules of its spawn, and no looser mode than the leader's, whatever the roster says."""
+    teammates = Teammates(team, puppets, [spec], mode="default")
+    await teammates.start()
+    rules = RuleSet(source=SPAWN_COMMAND, deny=("Write",))
+    newcomer = spec.replace(
+        name="w2", run_id=spec.run_id.replace("w1", "w2"), permission_mode=recorded, rules=(rules,)
+    )
+    team.roster.add_member(roster_member("demo", newcomer, 0.0))
+    team.agents.save(starting_record(newcomer, 0.0).replace(state="idle", pid=1, start_ticks=1))
+    await teammates.look_after()
+    puppets.alive.remove("w2")
+
+    await teammates.look_after()
+
+    again = puppets.specs[-1]
+    assert (again.name, again.permission_mode, again.rules) == ("w2", mode, (rules,))
+    assert team.roster.load().member("w2").permission_mode == mode
+    assert team.roster.load().member("w2").rules == rules
 
 
 async def test_a_fault_of_our_own_process_is_not_tried_again(team, puppets, spec):

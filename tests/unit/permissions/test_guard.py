@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from swarm.permissions.modes import MODES_BUILT
 from swarm.permissions.pipeline import decide
 
 CONTROL = [
@@ -116,6 +117,69 @@ def test_a_command_that_names_the_swarms_folders_is_refused(doors, command, mode
     assert (decision.behavior, decision.why) == ("deny", "immune")
 
 
+ANSWERS = [
+    "echo x > here/permissions/resolved/perm-1.json",
+    "cp x here/permissions/rules.json",
+    "cat here/permissions/../config.json",
+    "cp x src/answers/perm-1.json",
+    "tee twice/perm-1.json",
+    "tee twice",
+    "cd src/answers && tee x",
+    "cd src; cat answers/x",
+    "ln -f x twice/perm-1.json",
+    "mv x src/answers",
+    "rsync x src/answers/",
+    "rm src/answers/x",
+    "python -c \"open('twice/x', 'w')\"",
+    "D=src/answers; echo x > $D/x",
+]
+
+
+@pytest.fixture
+def linked(world):
+    """Links to the answers of a team, and one to such a link."""
+    os.makedirs(f"{world.root}/teams/demo/permissions/resolved")
+    os.symlink(f"{world.root}/teams/demo", f"{world.ws}/here")
+    os.symlink(f"{world.root}/teams/demo/permissions/resolved", f"{world.ws}/src/answers")
+    os.symlink("src/answers", f"{world.ws}/twice")
+    return world
+
+
+@pytest.mark.parametrize("mode", MODES_BUILT)
+@pytest.mark.parametrize("command", ANSWERS)
+def test_no_command_writes_an_answer_through_a_link(linked, command, mode):
+    """An answer is a file; whoever can make one needs no person."""
+    decision = linked.decide("Bash", command, mode, allow=["Bash"])
+
+    assert (decision.behavior, decision.why) == ("deny", "immune")
+
+
+@pytest.mark.parametrize("mode", MODES_BUILT)
+@pytest.mark.parametrize("tool", ["Write", "Edit"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "{root}/teams/demo/permissions/resolved/perm-1.json",
+        "{root}/teams/demo/permissions/pending/perm-1.json",
+        "{root}/teams/demo/permissions/rules.json",
+        "{root}/teams/demo/config.json",
+        "{root}/teams/demo/team.yaml",
+        "{root}/teams/demo/.spawn/w1.json",
+        "{root}/tasks/demo/1.json",
+        "here/permissions/resolved/perm-1.json",
+        "src/../here/permissions/rules.json",
+        "src/answers/perm-1.json",
+        "twice/perm-1.json",
+        "twice",
+    ],
+)
+def test_no_file_tool_writes_an_answer_or_what_one_is_judged_by(linked, path, tool, mode):
+    """By whatever name, and whatever rules say."""
+    decision = linked.decide(tool, path.format(root=linked.root), mode, allow=[tool, f"{tool}(//**)"])
+
+    assert (decision.behavior, decision.why) == ("deny", "immune")
+
+
 APPROVALS = [
     "swarm approve perm-1",
     "swarm deny perm-1",
@@ -180,6 +244,43 @@ APPROVALS = [
     "python - <<EOF\nimport swarm.cli.entry\nswarm.cli.entry.main(['approve', 'x'])\nEOF",
     "node -e \"require('child_process').execSync('swarm approve x')\"",
     "if true; then swarm approve x; fi",
+    # with the small number of a question
+    "swarm approve 3",
+    "swarm approve 3 4",
+    "swarm approve --always 3",
+    "swarm -t x deny 3",
+    "swarm -tx deny 3",
+    "swarm -t x -q deny 3",
+    "swarm -t x --json deny 3",
+    "yes | swarm approve 3",
+    "seq 9 | xargs -n1 swarm approve",
+    "for i in 1 2 3; do swarm approve $i; done",
+    "swarm approve<<<3",
+    "swarm 2>&1 approve 3",
+    "swarm >/dev/null approve 3",
+    "swarm -t x &>> log deny 3",
+    # as a module or a file
+    "python -m swarm approve 3",
+    "python -m swarm -t x deny 3 --note no",
+    "python -I -X utf8 -m 'swarm' approve 3",
+    "python -msw''arm approve 3",
+    "python -m swarm.__main__ approve 3",
+    "python -m swarm 2>log approve 3",
+    "python /x/swarm approve 3",
+    "python swarm/__main__.py approve 3",
+    "python /x/swarm/cli/entry.py -t x approve 3",
+    'python -c \'import runpy; runpy.run_module("swarm", run_name="__main__")\' approve 3',
+    "python -c \"import sys, subprocess as s; s.run([sys.executable, '-m', 'swarm', 'approve', '3'])\"",
+    # with another environment, by another name
+    "env -i swarm approve 3",
+    "env - swarm approve 3",
+    "env -i HOME=/x /usr/bin/python3 -m swarm approve 3",
+    "SWARM_AGENT= SWARM_RUN_ID= swarm approve 3",
+    "exec -c swarm approve 3",
+    "alias s=swarm; s approve 3",
+    "alias t=ls s='/x/bin/swarm'; s approve 3",
+    's() { swarm "$@"; }; s approve 3',
+    "hash -p /x/swarm z; z approve 3",
     # where a folder of that name stands beside it
     "cd swarm; ./swarm $V x",
     "cd /x/swarm && bin/swarm appr$V x",
@@ -230,10 +331,11 @@ APPROVALS = [
 ]
 
 
+@pytest.mark.parametrize("mode", ["plan", "dontAsk", "default", "bypassPermissions"])
 @pytest.mark.parametrize("command", APPROVALS)
-def test_a_worker_does_not_answer_requests(world, command):
+def test_a_worker_does_not_answer_requests(world, command, mode):
     """Approving is the person's part; a worker that can do it has no permissions at all."""
-    decision = world.bash(command, allow=["Bash"])
+    decision = world.bash(command, mode, allow=["Bash"])
 
     assert (decision.behavior, decision.why) == ("deny", "immune")
 
@@ -261,7 +363,12 @@ HARMLESS = [
     "cat .claude/teams.md || true",
     "cat ~/.claude/skills/x/SKILL.md",
     "swarm status",
+    "swarm status > out.txt 2>&1",
+    "swarm permissions",
+    "swarm permissions 3",
     "swarm task list --json",
+    "python swarm/cli/main.py status",
+    "alias s=swarm; s status",
     "swarm -t demo task complete 7",
     "swarm send team-lead 'please approve'",
     'swarm send team-lead "$MESSAGE"',

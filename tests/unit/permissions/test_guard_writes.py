@@ -70,6 +70,7 @@ WRITES = [
     "touch .claude/settings.json",
     "echo '{}' > .claude/settings.local.json",
     "echo x > .mcp.json",
+    "echo '{}' > ~/.claude.json",
     "echo x > ~/.claude/settings.json",
     "echo x > ~/.claude/CLAUDE.md",
     "cd .git && echo x > config",

@@ -49,6 +49,7 @@ IMMUNE = [
     "{ws}/.claude/commands/x.md",
     "{ws}/.CLAUDE/Settings.JSON",
     "{ws}/.mcp.json",
+    "{home}/.claude.json",
     "{root}/settings.json",
     "{root}/CLAUDE.md",
     "{root}/projects/p/memory/team/MEMORY.md",

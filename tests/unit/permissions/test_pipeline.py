@@ -93,7 +93,26 @@ def test_all_paths_of_a_call_count(world):
     assert decide(world.policy(allow=["Edit(/a)"]), call).behavior == "ask"
 
 
-@pytest.mark.parametrize("mode", ["plan", "dontAsk", "auto", "bubble", "", "Default"])
+@pytest.mark.parametrize("tool", ["Bash", "Write", "Edit", "mcp__web__fetch"])
+def test_in_plan_nothing_is_done_whatever_rules_say(world, tool):
+    """Neither may a person be asked to let it through: what is to be agreed to is the plan."""
+    what = "ls" if tool == "Bash" else f"{world.ws}/src/a.py"
+    for rules in ({}, {"allow": [tool]}, {"ask": [tool]}):
+        decision = world.decide(tool, what, "plan", **rules)
+        assert (decision.behavior, decision.why) == ("deny", "mode")
+        assert "Hand in a plan first." in decision.reason
+
+
+def test_in_plan_a_tool_that_says_that_it_reads_must_not_write(world):
+    """What a tool says of itself is believed only where nothing speaks against it."""
+    call = Call(tool="Read", input={}, cwd=world.ws, read_only=True, paths=(PathUse(path="a", write=True),))
+
+    assert decide(world.policy("plan", allow=["Read"]), call).behavior == "deny"
+    command = Call(tool="Bash", input={"command": "ls"}, cwd=world.ws, read_only=True)
+    assert decide(world.policy("plan", allow=["Bash"]), command).behavior == "deny"
+
+
+@pytest.mark.parametrize("mode", ["auto", "bubble", "", "Default", "Plan"])
 def test_a_mode_that_is_not_built_allows_nothing(world, mode):
     """A mode that reached here unchecked is a bug; the call is not its victim."""
     assert world.decide("Read", f"{world.ws}/src", mode).behavior == "deny"
@@ -105,7 +124,7 @@ def test_any_exception_is_a_denial(world, monkeypatch):
     def explode(*_):
         raise RuntimeError("surprise")
 
-    for name in ("_by_rule", "_never", "_by_mode"):
+    for name in ("_by_rule", "_never", "_only_read", "_by_mode"):
         with monkeypatch.context() as patch:
             patch.setattr(pipeline, name, explode)
             decision = world.decide("Read", f"{world.ws}/src")

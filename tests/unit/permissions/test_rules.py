@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swarm.errors import ConfigError
-from swarm.permissions.rules import Rule, parse_rule, render_rule
+from swarm.permissions.rules import Rule, is_denied_as_a_whole, parse_rule, render_rule
 
 
 def rule(text, behavior="allow"):
@@ -30,6 +30,8 @@ def test_a_rule_for_all_has_no_content(text):
         ("Bash(git:*)", "git:*"),
         ("Read(~/notes/**)", "~/notes/**"),
         ("mcp__server__tool", None),
+        ("mcp__server__*", None),
+        ("WebFetch(domain:example.org)", "domain:example.org"),
     ],
 )
 def test_content_is_read_and_written_back(text, content):
@@ -316,3 +318,30 @@ def test_the_workspace_may_be_reached_through_a_link(world, tmp_path):
     for start in (world.ws, str(tmp_path / "link")):
         assert world.decide("Read", f"{start}/src/a.py", **policy).behavior == "allow"
         assert world.decide("Edit", f"{start}/src/a.py", allow=["Edit(src/**)"], **policy).behavior == "allow"
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "expected"),
+    [
+        ("mcp__web__fetch", "mcp__web__fetch", True),
+        ("mcp__web__fetch", "mcp__web__fetch2", False),
+        ("mcp__web", "mcp__web__fetch", True),
+        ("mcp__web", "mcp__webs__fetch", False),
+        ("mcp__web__*", "mcp__web__fetch", True),
+        ("mcp__web__*", "mcp__files__read", False),
+        ("mcp__*", "mcp__files__read", True),
+        ("WebFetch(domain:example.org)", "mcp__web__fetch", False),
+    ],
+)
+def test_a_rule_for_a_server_is_for_all_its_tools(world, text, tool, expected):
+    """As those who have written such rules elsewhere mean them."""
+    assert (world.decide(tool, allow=[text]).behavior == "allow") is expected
+    assert (world.decide(tool, mode="bypassPermissions", deny=[text]).behavior == "deny") is expected
+
+
+def test_which_tools_are_denied_as_a_whole():
+    """What is denied for some calls is still offered; what another behaviour names, too."""
+    rules = [rule("Bash(rm:*)", "deny"), rule("Write", "deny"), rule("Read", "ask"), rule("mcp__web", "deny")]
+
+    tools = ["Bash", "Write", "Edit", "Read", "mcp__web__fetch"]
+    assert [tool for tool in tools if is_denied_as_a_whole(tool, rules)] == ["Write", "mcp__web__fetch"]

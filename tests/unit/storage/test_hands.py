@@ -140,6 +140,19 @@ def test_hand_moves_a_task_along_the_same_ways(
     check_tasks(team)
 
 
+def test_whose_word_a_text_is_cannot_be_changed_by_hand(team: Team, store: TaskStore) -> None:
+    add(store)
+    team.tasks("w1").edit("1", {"description": "as w1 says"})
+    assert raw(team, "1")["metadata"]["swarm"]["text_by"] == "w1"
+
+    swarm = raw(team, "1")["metadata"]["swarm"] | {"text_by": "user", "created_by": "w2"}
+    by_hand(team, "1", {"metadata": {"swarm": swarm}})
+
+    assert swept(store) == [("1", "put_back")]
+    assert (store.get_task("1").text_by, store.get_task("1").created_by) == ("w1", "user")
+    check_tasks(team)
+
+
 @pytest.mark.parametrize(
     "change", [{"status": "completed"}, {"status": "pending"}, {"owner": "alice"}, {"status": "cancelled"}]
 )

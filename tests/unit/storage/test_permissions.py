@@ -43,8 +43,9 @@ def a_resolution(request_id: str = "perm-1-a", **changes: Any) -> Resolution:
 
 
 def test_question_is_pending_until_it_is_answered(team: Team) -> None:
-    team.permissions.request(a_request())
-    assert team.permissions.pending() == (a_request(),)
+    asked = team.permissions.request(a_request())
+    assert asked == a_request().replace(number=1)
+    assert team.permissions.pending() == (asked,)
     assert team.permissions.resolution("perm-1-a") is None
     assert team.permissions.resolve(a_resolution())
     assert os.listdir(team.layout.pending_dir) == []
@@ -124,7 +125,7 @@ def test_rules_that_cannot_be_read_are_an_error(team: Team, content: str) -> Non
 
 
 def test_answer_is_synced_before_anybody_can_see_it(team: Team) -> None:
-    durable = PermissionStore(team.layout, Settings())
+    durable = PermissionStore(team.layout, Settings(), team.clock)
     assert durable.resolve(a_resolution())
     assert durable.resolution("perm-1-a") == a_resolution()
 
@@ -132,3 +133,60 @@ def test_answer_is_synced_before_anybody_can_see_it(team: Team) -> None:
 def test_request_keeps_fields_that_are_not_known_here(team: Team) -> None:
     team.permissions.request(parse_request({**render_request(a_request()), "later": 1}))
     assert team.permissions.pending()[0].extra == {"later": 1}
+
+
+def test_each_question_has_its_number_and_keeps_it(team: Team) -> None:
+    first = team.permissions.request(a_request("perm-1-a"))
+    second = team.permissions.request(a_request("perm-2-b"))
+    assert (first.number, second.number) == (1, 2)
+    assert team.permissions.request(a_request("perm-1-a")) == first
+    for request in (first, second):
+        team.permissions.resolve(a_resolution(request.id, request=render_request(request)))
+    assert team.permissions.request(a_request("perm-3-c")).number == 3
+
+
+@pytest.mark.parametrize("damage", [None, b"{", b"[]", b'{"last": "2", "id": "perm-2-b"}'])
+def test_number_is_not_given_twice_when_the_count_is_lost(team: Team, damage: bytes | None) -> None:
+    team.permissions.request(a_request("perm-1-a"))
+    second = team.permissions.request(a_request("perm-2-b"))
+    team.permissions.resolve(a_resolution("perm-2-b", request=render_request(second)))
+    counted = Path(team.layout.numbers)
+    counted.unlink() if damage is None else counted.write_bytes(damage)
+    assert team.permissions.request(a_request("perm-3-c")).number == 3
+
+
+def test_question_is_found_by_number_and_by_id(team: Team) -> None:
+    first = team.permissions.request(a_request("perm-1-a"))
+    second = team.permissions.request(a_request("perm-2-b"))
+    answer = a_resolution("perm-1-a", request=render_request(first))
+    team.permissions.resolve(answer)
+    Path(team.layout.resolved_dir, "perm-0-z.json").write_text("{")
+    assert [team.permissions.find(ref) for ref in ("1", "#1", "perm-1-a")] == [answer] * 3
+    assert [team.permissions.find(ref) for ref in ("2", " #2 ", "perm-2-b")] == [second] * 3
+
+
+@pytest.mark.parametrize("ref", ["3", "0", "perm-9-x", "", "#", "../rules", "1.0", "-1"])
+def test_question_that_was_never_asked_is_unknown(team: Team, ref: str) -> None:
+    team.permissions.request(a_request())
+    with pytest.raises(NotFoundError) as caught:
+        team.permissions.find(ref)
+    assert caught.value.code == "no_such_request"
+
+
+def test_added_rule_counts_and_leaves_the_rest_as_it_was(team: Team) -> None:
+    before = team.permissions.rules_mark()
+    assert team.permissions.add_rule("allow", "Bash(ls:*)")
+    assert team.permissions.rules_mark() != before
+    found = json.loads(Path(team.layout.rules).read_text())
+    Path(team.layout.rules).write_text(json.dumps({**found, "later": 1}))
+    assert team.permissions.add_rule("deny", "Bash(rm:*)")
+    assert not team.permissions.add_rule("allow", "Bash(ls:*)")
+    assert team.permissions.load_rules() == (("Bash(ls:*)",), ("Bash(rm:*)",))
+    assert json.loads(Path(team.layout.rules).read_text())["later"] == 1
+
+
+def test_rules_that_cannot_be_read_are_not_replaced(team: Team) -> None:
+    Path(team.layout.rules).write_text("{")
+    with pytest.raises(CorruptStateError):
+        team.permissions.add_rule("allow", "Bash(ls:*)")
+    assert Path(team.layout.rules).read_text() == "{"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from swarm.core.spawn import TeammateSpec
+from swarm.core.spawn import RuleSet, TeammateSpec
 from swarm.errors import ConfigError, CorruptStateError
 from swarm.storage.layout import Layout, TeamLayout
 from swarm.storage.spawn_file import read_spawn_file, remove_spawn_file, write_spawn_file
@@ -29,7 +29,10 @@ def a_spec(**changes) -> TeammateSpec:
         "workspace": "/srv/größe",
         "model": "scripted",
         "backend": "process",
-        "allow": ("Bash(pytest:*)",),
+        "rules": (
+            RuleSet(source="command line", deny=("Bash(rm:*)",), ask=("Write",)),
+            RuleSet(source="team file", allow=("Bash(pytest:*)",)),
+        ),
         "environ": {"PATH": "/bin", "ANTHROPIC_API_KEY": "secret"},
     }
     return TeammateSpec(**facts | changes)
@@ -64,7 +67,15 @@ def test_a_second_reader_is_told_what_to_do(layout):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"team": None}, {"allow": "Bash"}, {"environ": {"A": 1}}, {"time_scale": "1"}, {"name": 7}]
+    "changes",
+    [
+        {"team": None},
+        {"rules": "Bash"},
+        {"rules": [{"allow": []}]},
+        {"environ": {"A": 1}},
+        {"time_scale": "1"},
+        {"name": 7},
+    ],
 )
 def test_a_file_of_another_shape_is_refused_and_removed(layout, changes):
     """Its keys don't stay, even if nobody can use it."""

@@ -277,6 +277,7 @@ def _refuse_odd(text):
     [
         ("permissions: {allow: ['Bash(ls)', odd]}", "permissions.allow[1]"),
         ("permissions: {deny: [odd]}", "permissions.deny[0]"),
+        ("permissions: {ask: ['Bash(ls)', odd]}", "permissions.ask[1]"),
         ("permissions: {mode: odd}", "permissions.mode"),
     ],
 )

@@ -94,8 +94,8 @@ def test_count_makes_members_of_a_role(load, good) -> None:
     mates = members(load(text).team)
 
     assert mates == (
-        MemberSpec(name="builder-1", role="builder", model="scripted", permission_mode="default"),
-        MemberSpec(name="builder-2", role="builder", model="scripted", permission_mode="default"),
+        MemberSpec(name="builder-1", role="builder", model="scripted", permission_mode=None),
+        MemberSpec(name="builder-2", role="builder", model="scripted", permission_mode=None),
         MemberSpec(name="scout", role=None, model="scripted", permission_mode="acceptEdits"),
     )
 

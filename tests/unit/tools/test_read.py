@@ -50,7 +50,7 @@ async def test_part_of_a_file(bench: ToolBench, workspace: Path) -> None:
 
     text = await bench.ok("Read", file_path=path, offset=4, limit=2)
 
-    assert text.startswith("4\t4\n5\t5\n<system-reminder>Lines 4 to 5 of 10; go on with offset 6.")
+    assert text.startswith("4\t4\n5\t5\n<system-reminder>\nLines 4 to 5 of 10; go on with offset 6.")
 
 
 async def test_long_files_are_cut_at_the_default(bench: ToolBench, workspace: Path) -> None:
@@ -59,7 +59,7 @@ async def test_long_files_are_cut_at_the_default(bench: ToolBench, workspace: Pa
     text = await bench.ok("Read", file_path=path)
 
     assert text.splitlines()[1_999] == "2000\tx"
-    assert "Lines 1 to 2,000 of 2,500; go on with offset 2001." in text.splitlines()[2_000]
+    assert "Lines 1 to 2,000 of 2,500; go on with offset 2001." in text.splitlines()[2_001]
 
 
 async def test_long_lines_are_cut_with_a_mark(bench: ToolBench, workspace: Path) -> None:

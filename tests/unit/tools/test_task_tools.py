@@ -85,11 +85,15 @@ async def test_get_shows_all_that_the_next_one_needs(bench: ToolBench, team: Tea
         "May write: src/**\n"
         "Verified by: true\n"
         "Description:\n"
-        "  Every caller.\n"
+        '<task-text task="1" from="user" trust="user">\n'
+        "Every caller.\n"
         "\n"
-        "  All of them.\n"
+        "All of them.\n"
+        "</task-text>\n"
         "Result:\n"
-        "  Three callers.\n"
+        '<task-report task="1" from="builder-1" trust="none">\n'
+        "Three callers.\n"
+        "</task-report>\n"
         "Files: a.py\n"
         "Not checked: docs\n"
         "Commit: 9f1c2ab"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from swarm.core.spawn import RuleSet
 from tests.support.command import REPOSITORY
 from tests.support.live_team import LiveTeam
 from worker.arrival import come_up
@@ -45,7 +46,12 @@ def test_who_has_come_up_says_so_once(team):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"permission_mode": "nonsense"}, {"allow": ("Bash(",)}, {"model": "unheard-of"}]
+    "changes",
+    [
+        {"permission_mode": "nonsense"},
+        {"rules": (RuleSet(source="x", ask=("Bash(",)),)},
+        {"model": "unheard-of"},
+    ],
 )
 def test_who_was_told_nonsense_fails_before_it_is_ready(team, changes):
     """So its start is not confirmed, and the log says why."""

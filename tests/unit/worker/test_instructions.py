@@ -33,6 +33,17 @@ def test_the_project_comes_after_the_user_and_the_own_file_last(places: tuple[Pa
     assert texts(places) == ["user", "agents", "project", "project, inner", "mine"]
 
 
+def test_each_file_says_whose_word_it_is(places: tuple[Path, Path]) -> None:
+    (places[0] / "CLAUDE.md").write_text("user")
+    (places[1] / "CLAUDE.md").write_text("project")
+
+    text = reminder(read_instructions(str(places[0]), str(places[1])), "2026-11-30")
+
+    for folder, word in zip(places, ("user", "project"), strict=True):
+        head = f'<instruction-file path="{folder}/CLAUDE.md" trust="{word}">'
+        assert f"{head}\n{word}\n</instruction-file>" in text
+
+
 def test_one_file_under_two_names_comes_once(places: tuple[Path, Path]) -> None:
     (places[1] / "AGENTS.md").write_text("the same")
     (places[1] / "CLAUDE.md").symlink_to("AGENTS.md")

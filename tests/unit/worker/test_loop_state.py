@@ -32,7 +32,7 @@ from worker.messages import (
     unparsed_input,
     user_message,
 )
-from worker.model.failures import failure
+from worker.model.failures import UNSERVED, failure
 from worker.prompts.texts import ANSWER_EMPTY, GO_ON_WHERE_CUT
 
 LIMITS = Limits(turns=3)
@@ -311,6 +311,27 @@ def test_a_model_that_fails_ends_the_loop_with_its_error() -> None:
     assert end.messages == START.messages
 
 
+@pytest.mark.parametrize("kind", sorted(UNSERVED))
+def test_a_service_that_serves_nothing_is_no_fault_of_this_work(kind) -> None:
+    """It ends like a stop: with the conversation as it is, to go on from."""
+    end = end_of(advance(START, ModelFailed(error=failure(kind, "no"))))
+
+    assert end.reason == "aborted_service"
+    assert end.messages == START.messages
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("bad_request", "model_error"),
+        ("prompt_too_long", "prompt_too_long"),
+        ("budget_spent", "budget_spent"),
+    ],
+)
+def test_what_the_service_says_of_this_request_or_its_price_is_told_apart(kind, reason) -> None:
+    assert end_of(advance(START, ModelFailed(error=failure(kind, "no")))).reason == reason
+
+
 def test_a_stop_while_the_model_speaks_keeps_nothing_of_it() -> None:
     end = end_of(advance(START, StreamAborted()))
 
@@ -367,6 +388,7 @@ def test_every_reason_is_known() -> None:
         "prompt_too_long",
         "repeated_failures",
         "budget_spent",
+        "aborted_service",
         "aborted_streaming",
         "aborted_tools",
     }

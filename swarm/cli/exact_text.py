@@ -1,0 +1,109 @@
+r"""Foreign text as it is, for one who has to agree to it: nothing hidden, nothing cut unseen.
+
+Stricter than what lists print: whatever a terminal would not draw as a mark of its own stands as an escape.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from swarm.cli.columns import width
+from swarm.core.shown import Shown
+
+_TAB_CELLS = 4
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_LIKE_NOTHING = frozenset(
+    chr(code)
+    for first, last in (
+        (0x034F, 0x034F),  # joins marks
+        (0x115F, 0x1160),  # Hangul fillers
+        (0x17B4, 0x17B5),
+        (0x180B, 0x180F),
+        (0x2800, 0x2800),  # Braille without dots
+        (0x3164, 0x3164),
+        (0xFE00, 0xFE0F),  # variation selectors
+        (0xFFA0, 0xFFA0),
+        (0xE0100, 0xE01EF),
+    )
+    for code in range(first, last + 1)
+)
+"""What counts as printable, and is drawn as nothing or as a blank."""
+
+
+def exact(text: str, *, unicode: bool) -> str:
+    r"""Return one line in which every character can be seen; `\x1b`, `\u202e` and their like are escapes."""
+    if text.isascii() and text.isprintable():
+        return text
+    return text.translate(_ANY if unicode else _ASCII)
+
+
+def has_hidden(text: str) -> bool:
+    """Tell whether there is something in it that a terminal would act on or draw as nothing."""
+    if text.isascii():
+        return _CONTROL.search(text) is not None
+    return any(ch not in "\n\t" and (not ch.isprintable() or ch in _LIKE_NOTHING) for ch in text)
+
+
+def with_tabs_drawn(text: str, *, unicode: bool) -> str:
+    """Return a line of a file with its tabs as arrows, so that they differ from blanks."""
+    return text.replace("\t", "→".ljust(_TAB_CELLS) if unicode else "\\t")
+
+
+def wrap(text: str, cells: int) -> list[str]:
+    """Return a line in pieces of at most so many cells, in order and with nothing left out."""
+    return list(pieces(text, cells))
+
+
+def pieces(text: str, cells: int) -> Iterator[str]:
+    """Yield these pieces; of a text without end no more is looked at than is taken."""
+    if text.isascii():
+        yield text[:cells]
+        yield from (text[at : at + cells] for at in range(cells, len(text), cells))
+        return
+    start, taken = 0, 0
+    for at, ch in enumerate(text):
+        wide = width(ch)
+        if taken + wide > cells and at > start:
+            yield text[start:at]
+            start, taken = at, 0
+        taken += wide
+    yield text[start:]
+
+
+def wrap_words(text: str, cells: int) -> list[str]:
+    """Return a sentence in lines of at most so many cells, broken at blanks where there are any.
+
+    Of the blanks at a break one is left out, which the line end stands for.
+    """
+    lines = []
+    while len(broken := wrap(text[: 2 * cells], cells)) > 1 or len(text) > 2 * cells:
+        first = broken[0]
+        if text[len(first) :][:1] != " " and (blank := first.rfind(" ")) > 0:
+            first = first[:blank]
+        lines.append(first)
+        text = text[len(first) :].removeprefix(" ")
+    return [*lines, text]
+
+
+def _as_escape(ch: str) -> str:
+    return ch.encode("unicode_escape").decode("ascii")
+
+
+class _Strict(Shown):
+    """How characters are shown where even printable ones may be nothing to the eye."""
+
+    def __init__(self, *, ascii_only: bool) -> None:
+        super().__init__("", _as_escape)
+        self._ascii_only = ascii_only
+
+    def __missing__(self, code: int) -> str:
+        ch = chr(code)
+        if ch in _LIKE_NOTHING or (self._ascii_only and not ch.isascii()):
+            self[code] = _as_escape(ch)
+            return self[code]
+        return super().__missing__(code)
+
+
+_ANY = _Strict(ascii_only=False)
+_ASCII = _Strict(ascii_only=True)

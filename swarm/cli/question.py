@@ -1,0 +1,142 @@
+"""One question on a screen: who wants what, what exactly would happen, why it is asked, what `always` means.
+
+Every line of foreign text stands behind a bar, so that it cannot be taken for one of ours.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from itertools import islice
+
+from rich.text import Text
+
+from swarm.cli.asked_call import is_plan, one_line
+from swarm.cli.exact_text import exact, pieces, wrap_words
+from swarm.cli.question_body import INDENT, LEAST_CELLS, Body, a_line, body_of, own_lines
+from swarm.cli.render import ago, count
+from swarm.core.permission import PermissionRequest
+from swarm.core.times import parse_time
+
+_LEAST_BODY = 4  # lines of the call that are worth more than the reason beside it
+
+
+def question_lines(
+    request: PermissionRequest,
+    columns: int | None,
+    rows: int | None,
+    *,
+    unicode: bool = True,
+    color: bool = True,
+    now: float | None = None,
+    with_time: bool = True,
+) -> list[Text]:
+    """Return the question in lines that fit; what has no room is counted, and it is said where to see it.
+
+    Without `rows` nothing is left out, without `columns` nothing is broken; one row is a summary.
+    `with_time`: how much is left of the time to answer.
+    """
+    cells = columns or sys.maxsize
+    clock = (time.time() if now is None else now) if with_time else None
+    if rows == 1:
+        lines = [a_line(clipped(summary(request, unicode=unicode), cells, unicode=unicode))]
+    else:
+        body = body_of(request, cells, rows, unicode=unicode)
+        head = [*_head(request, cells, clock, unicode=unicode), *body.warnings]
+        tail = [own_lines(part, cells, unicode=unicode) for part in _tail(request)]
+        lines = [*head, *body.lines, *(line for part in tail for line in part)]
+        if rows is not None and (len(lines) > rows or not body.whole):
+            lines = _fitted(request, head, body, tail, rows, cells, unicode=unicode)
+    return lines if color else [a_line(line.plain) for line in lines]
+
+
+def reference(request: PermissionRequest) -> str:
+    """Return how people call a question: by its number, or by its id where it has none."""
+    return request.id if request.number is None else str(request.number)
+
+
+def _called(request: PermissionRequest, *, unicode: bool) -> str:
+    ref = exact(reference(request), unicode=unicode)
+    return ref if request.number is None else f"#{ref}"
+
+
+def _who(request: PermissionRequest, *, unicode: bool) -> str:
+    task = "" if request.task is None else f" (task {exact(request.task, unicode=unicode)})"
+    what = "hands in a plan" if is_plan(request) else f"wants {exact(request.tool, unicode=unicode)}"
+    return f"{exact(request.agent, unicode=unicode)}{task} {what}"
+
+
+def summary(request: PermissionRequest, *, unicode: bool) -> str:
+    """Return it in one line of any length."""
+    what = exact(one_line(request), unicode=unicode)
+    return f"{_called(request, unicode=unicode)} {_who(request, unicode=unicode)}: {what}"
+
+
+def _head(request: PermissionRequest, cells: int, now: float | None, *, unicode: bool) -> list[Text]:
+    who = f"{_called(request, unicode=unicode)} {_who(request, unicode=unicode)}"
+    left = "" if now is None else time_left(request, now)
+    where = "" if is_plan(request) else f" in {exact(request.cwd, unicode=unicode)}"
+    told = f"{who}{where}{left and f', {left}'}"
+    first, *rest = wrap_words(told, max(LEAST_CELLS, cells - len(INDENT)))
+    return [a_line(first, "bold yellow"), *(a_line(INDENT + piece, "bold yellow") for piece in rest)]
+
+
+def time_left(request: PermissionRequest, now: float) -> str:
+    """Return how long an answer is waited for; nothing if that cannot be told."""
+    try:
+        left = parse_time(request.deadline_at) - now
+    except (ValueError, OverflowError):
+        return ""
+    return f"{ago(left)} left" if left > 0 else "its time is over"
+
+
+def _tail(request: PermissionRequest) -> list[str]:
+    told = [f"why: {request.why.strip()}"] if request.why.strip() else []
+    if request.suggested_rule:
+        told.append(f"always: adds the rule {request.suggested_rule} for the whole team")
+    elif not is_plan(request):
+        told.append("always: not possible, no single rule would allow it")
+    return told
+
+
+def _fitted(
+    request: PermissionRequest,
+    head: Sequence[Text],
+    body: Body,
+    tail: Sequence[Sequence[Text]],
+    rows: int,
+    cells: int,
+    *,
+    unicode: bool,
+) -> list[Text]:
+    """Return as much as there is room for: the call before the reason, and never a part without saying so."""
+    kept = list(tail)
+    least = min(len(body.lines), _LEAST_BODY)
+    while kept and len(head) + least + sum(map(len, kept)) > rows:
+        kept.pop(0)
+    below = [line for part in kept for line in part]
+    room = rows - len(head) - len(below)
+    lost = 0 if kept or not tail else len(tail[-1])  # nobody says always to a rule that he cannot see
+    if body.whole and room > 0 and len(body.lines) + bool(lost) <= room:
+        shown = list(body.lines)
+    else:
+        shown = [*head, *body.lines][: max(0, rows - len(below) - 1)][len(head) :]
+        lost += len(body.lines) - len(shown)
+    over = "" if body.whole else "over "
+    cut = [_cut(request, over, lost, cells, unicode=unicode)] if lost else []
+    return [*head[: max(1, rows - len(shown) - len(cut) - len(below))], *shown, *cut, *below]
+
+
+def _cut(request: PermissionRequest, over: str, left: int, cells: int, *, unicode: bool) -> Text:
+    dots = "…" if unicode else "..."
+    said = f"{INDENT}{dots} {over}{count(left, 'more line')}: swarm permissions {reference(request)}"
+    return a_line(clipped(said, cells, unicode=unicode), "bold yellow")
+
+
+def clipped(text: str, cells: int, *, unicode: bool) -> str:
+    """Return a line in at most so many cells; one that is cut ends in dots."""
+    dots = "…" if unicode else "..."
+    if len(list(islice(pieces(text, cells), 2))) == 1:
+        return text
+    return next(pieces(text, max(1, cells - len(dots)))) + dots

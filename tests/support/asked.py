@@ -1,0 +1,92 @@
+"""Questions of teammates in a running team, and the answers of people who sit elsewhere."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from swarm.core.permission import PermissionRequest, Resolution
+from swarm.errors import SwarmError
+from swarm.leader.questions import answer, open_questions
+from swarm.settings import Settings
+from swarm.storage.clock import SystemClock
+from swarm.storage.team import Team, open_team
+from swarm.testing.wait import wait_until
+from tests.support.command import REPOSITORY, Shell
+
+
+def team_of(shell: Shell, name: str = "t1") -> Team:
+    return open_team(str(shell.root), name, Settings(), SystemClock())
+
+
+def until_asked(shell: Shell, count: int = 1, timeout: float = 30) -> list[PermissionRequest]:
+    """Wait until so many questions are open, and return them by their number."""
+
+    def found() -> list[PermissionRequest]:
+        if not (shell.root / "teams/t1/config.json").exists():
+            return []
+        requests = [question.request for question in open_questions(team_of(shell))]
+        return sorted(requests, key=lambda request: request.number or 0)
+
+    wait_until(lambda: len(found()) >= count, timeout=timeout, what=f"{count} open questions")
+    return found()
+
+
+def answers_of(shell: Shell) -> list[Resolution]:
+    return list(team_of(shell).permissions.list_resolved())
+
+
+def answering(shell: Shell, ref: str, outcome: str, note: str = "") -> subprocess.Popen[str]:
+    """Start a process in which somebody answers; `heard` tells what came of it."""
+    words = [sys.executable, "-m", "tests.support.asked", str(shell.root), ref, outcome, note]
+    return subprocess.Popen(words, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+
+
+def heard(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """Return the outcome, or the error with its exit code, of one who answered."""
+    out, _ = process.communicate(timeout=60)
+    said: dict[str, Any] = json.loads(out)
+    return said
+
+
+def main(root: str, ref: str, outcome: Any, note: str) -> None:
+    team = open_team(root, "t1", Settings(), SystemClock())
+    try:
+        said: dict[str, Any] = {"outcome": answer(team, ref, outcome, note=note or None).outcome}
+    except SwarmError as error:
+        said = {"code": error.code, "exit": error.exit_code, "message": error.message}
+    sys.stdout.write(json.dumps(said))
+
+
+class Screen:
+    """What a leader has written on its stderr so far, in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def text(self) -> str:
+        return self._path.read_text(encoding="utf-8", errors="replace")
+
+
+def led(shell: Shell, *words: str, **environ: str) -> tuple[subprocess.Popen[str], Screen]:
+    """Start `swarm` with these words; its stderr goes to a file that can be read meanwhile."""
+    path = shell.cwd / f"screen-{len(shell.started)}.txt"
+    with path.open("w") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "swarm", *words],
+            cwd=shell.cwd,
+            env=shell.environ(**environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=file,
+            text=True,
+        )
+    shell.started.append(process)
+    return process, Screen(path)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
