@@ -101,7 +101,12 @@ class Run:
         self._register_leader("working")
         self.team.roster.update_member(LEADER, permission_mode=self._mode)
         self.team.events.emit(
-            "run_started", LEADER, run_id=self._leader_run_id, run=self.run, backend=self._backend.name
+            "run_started",
+            LEADER,
+            run_id=self._leader_run_id,
+            run=self.run,
+            backend=self._backend.name,
+            mode=self._mode,
         )
         try:
             await self._start()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 
-from swarm.core.identity import agent_id, is_name, same_name
+from swarm.core.identity import LEADER, agent_id, is_name, same_name
 from swarm.core.ports import Clock
 from swarm.core.roster import Member, Roster, render_roster
 from swarm.errors import CorruptStateError, SwarmError
@@ -54,6 +54,8 @@ def _as_far_as_known(team: Team) -> Roster:
     """Return a roster with everybody who has a record or an inbox; what else it said is lost."""
     workspace = _workspace(team)
     roster = new_roster(team.name, "", workspace, "shared", team.clock.now(), None)
+    leader = roster.member(LEADER).replace(permission_mode=_mode_of_run(team))
+    roster = roster.with_member(leader)
     for name, backend in _names(team).items():
         member = Member(
             agent_id=agent_id(name, team.name),
@@ -82,6 +84,12 @@ def _backend(team: Team, name: str) -> str | None:
         record = team.agents.load(name)
         return record.backend if record is not None else None
     return None
+
+
+def _mode_of_run(team: Team) -> str | None:
+    """Return the mode that the team was led in last: nobody is to have a looser one."""
+    told = [event.data.get("mode") for _, event in team.events.read() if event.event == "run_started"]
+    return told[-1] if told and isinstance(told[-1], str) else None
 
 
 def _workspace(team: Team) -> str:

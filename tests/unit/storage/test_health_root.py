@@ -79,8 +79,13 @@ def test_halves_of_teams_are_mended_without_loss(tmp_path: Path) -> None:
 def test_a_roster_that_cannot_be_read_is_made_anew(
     kind: str, damage: Callable[[str], object], tmp_path: Path
 ) -> None:
-    """Everybody with a record or an inbox is in it, so that no task and no mail is out of reach."""
+    """Everybody with a record or an inbox is in it, so that no task and no mail is out of reach.
+
+    The leader has the mode of the last run, so that nobody gets a looser one in the next.
+    """
     team = sound_team(tmp_path)
+    for mode in ("acceptEdits", "plan"):
+        team.events.emit("run_started", LEADER, run="k3v9qd7m", mode=mode)
     tasks, workspace = team.tasks("user").list_tasks(), team.roster.load().workspace
     write(team.layout.agent("w3"), "{")
     write(team.layout.inbox("no name!"), "[]")
@@ -99,5 +104,6 @@ def test_a_roster_that_cannot_be_read_is_made_anew(
     roster = again.roster.load()
     assert set(roster.names()) == {LEADER, "w1", "w2", "w3"}
     assert roster.workspace == workspace
+    assert roster.member(LEADER).permission_mode == "plan"
     assert again.tasks("user").list_tasks() == tasks
     assert tuple(m.text for m in again.inbox("w1").peek()) == WAITING
