@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from swarm.cli.render import count, local_time, paint, printable, printable_lines
 from swarm.cli.session import Io, acting_as, only_for_people, team_to_change, the_team
-from swarm.core.identity import USER
+from swarm.core.identity import LEADER, USER
 from swarm.core.message import Message, may_send, parse_control
 from swarm.core.nearest import some_of
 from swarm.errors import ConfigError, CorruptStateError, NotFoundError, StateError, SwarmError
@@ -41,8 +41,8 @@ def send(args: Mapping[str, Any], io: Io) -> int:
         raise ConfigError("the message is empty; give it a text", code="bad_value", details={"value": text})
     team = team_to_change(args, io)
     sender = acting_as(args, io) or USER
-    if parse_control(text.strip()) is not None:
-        only_for_people(io, "send a control message; write what you want in plain words")
+    if _would_count(text, sender, args["to"]):
+        only_for_people(io, "send what the runtime sends by itself; write what you want in plain words")
     if not io.environ.get("SWARM_AGENT"):  # who says so is the runtime, also of one that claimed by hand
         _check_sender(sender, team)
     try:
@@ -57,6 +57,12 @@ def send(args: Mapping[str, Any], io: Io) -> int:
     else:
         _print_results(results, io)
     return next((result.error.exit_code for result in results if result.error), 0)
+
+
+def _would_count(text: str, sender: str, to: str) -> bool:
+    """Tell whether the text would be taken for a message of the runtime; any other is mail like all mail."""
+    control = parse_control(text)
+    return control is not None and may_send(control["type"], sender, LEADER if to == "*" else to)
 
 
 def _check_sender(name: str, team: Team) -> None:

@@ -177,7 +177,7 @@ class Turn:
 
     def _not_run(self, at: int) -> _Ended:
         text = _SHELL_FAILED.format(failed=self._failed_command)
-        return _Ended(at=at, kept=Kept(text=text), is_error=True, elapsed=0.0, movable=False)
+        return _Ended(at=at, kept=Kept(text=tool_text(text)), is_error=True, elapsed=0.0, movable=False)
 
     async def _run(self, at: int) -> None:
         began = time.monotonic()
