@@ -30,7 +30,7 @@ from swarm.leader.teammates import Teammates
 from swarm.settings import Settings
 from swarm.storage.processes import new_run
 from swarm.storage.team import Team
-from swarm.teamfile.reader import LoadedTeamFile, MemberSpec, members
+from swarm.teamfile.reader import LoadedTeamFile, MemberSpec, members, own_files
 
 _TICK_SECONDS = 0.1
 
@@ -240,7 +240,7 @@ class Run:
             gone=gone,
             questions=self.team.permissions.list_resolved(),
         )
-        write_report(self.team, result)
+        write_report(self.team, result, own_files(self._loaded))
         self.team.events.emit(
             "run_ended", LEADER, run_id=self._leader_run_id, run=self.run, outcome=result.outcome
         )

@@ -84,6 +84,8 @@ def test_what_it_asks_and_writes_can_be_run(shell: Shell, project: Path) -> None
         ("work", True),
         ("review", True),
     ]
+    report = Path(ended.json()["report"]).read_text(encoding="utf-8")
+    assert "not committed" not in report
     assert git(project, "status", "--porcelain").split() == ["??", "team.schema.json", "??", "team.yaml"]
 
 
