@@ -45,8 +45,8 @@ _REVIEW = (
     "checks, and mend what is wrong. Report what was done, what you have checked, and what nobody has."
 )
 _SPLIT = (
-    "Parts that can be done at the same time: make a task of each with TaskCreate, name its files in it, and let "
-    "the review wait for it by TaskUpdate with addBlockedBy."
+    "Parts that can be done at the same time: make a task of each with TaskCreate, name its files in it, and "
+    "let the review wait for it by TaskUpdate with addBlockedBy."
 )
 
 
