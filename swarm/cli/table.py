@@ -6,6 +6,7 @@ Imports nothing but values, because the verbs marked `fast` are parsed from it w
 from __future__ import annotations
 
 from swarm.cli.grammar import Verb
+from swarm.cli.table_file import FILE, FILE_VERBS
 from swarm.cli.table_life import LIFE_VERBS
 from swarm.cli.table_permissions import PERMISSION_VERBS
 from swarm.cli.verb_parts import (
@@ -29,7 +30,6 @@ from swarm.cli.verb_parts import (
 STATUSES = ("pending", "in_progress", "completed", "failed", "cancelled")
 
 
-_FILE = place("file", "The team file: YAML, TOML or JSON.")
 _NAME = place("name", "Name of the team.")
 _ID = place("id", "Number of the task.")
 _CLAIM_OPTIONS = (AS, TOKEN, REASON, JSON)
@@ -39,7 +39,7 @@ _RUN_VERBS = (
         path=("run",),
         help="Run a team file to the end, and say how each task ended.",
         handler="swarm.cli.run:run",
-        positionals=(_FILE,),
+        positionals=(FILE,),
         options=(
             text("name", "Name of the new team; default the file's.", "NAME"),
             BACKEND,
@@ -84,30 +84,6 @@ _RUN_VERBS = (
         help="Watch the shipped example team do a real refactor; no model is called and no key is needed.",
         handler="swarm.cli.run:demo",
         options=(BACKEND, JSON),
-    ),
-)
-
-_FILE_VERBS = (
-    Verb(
-        path=("init",),
-        help="Write a team file to start from, with a JSON Schema for editors beside it.",
-        handler="swarm.cli.plan:init",
-        positionals=(place("target", "Folder or file name; default team.yaml here.", optional=True),),
-        detail="A file that exists is never overwritten.",
-    ),
-    Verb(
-        path=("validate",),
-        help="Check a team file; name the first fault with its line.",
-        handler="swarm.cli.plan:validate",
-        positionals=(_FILE,),
-        options=(JSON,),
-    ),
-    Verb(
-        path=("plan",),
-        help="Show the task graph of a team file, its waves and its critical path.",
-        handler="swarm.cli.plan:plan",
-        positionals=(_FILE,),
-        options=(FORMAT, JSON),
     ),
 )
 
@@ -368,7 +344,7 @@ _WATCH_VERBS = (
 
 VERBS = (
     *_RUN_VERBS,
-    *_FILE_VERBS,
+    *FILE_VERBS,
     *_TEAM_VERBS,
     *_TASK_READ_VERBS,
     *_TASK_EDIT_VERBS,

@@ -22,9 +22,8 @@ from swarm.storage.clock import SystemClock
 from swarm.storage.files import encode
 from swarm.storage.team import Team, create_team, delete_team
 from swarm.teamfile.budget import terms_of
-from swarm.teamfile.reader import LoadedTeamFile, dump_for_team, members, new_tasks
+from swarm.teamfile.reader import LoadedTeamFile, dump_for_team, members, new_tasks, own_files
 from swarm.teamfile.rules import with_rules
-from swarm.teamfile.schema import SCHEMA_FILE_NAME
 from swarm.workspace.git import GitWorkspace
 
 
@@ -129,8 +128,7 @@ def _check_git(repository: GitWorkspace, workspace: str) -> None:
 
 def _check_clean(repository: GitWorkspace, workspace: str, loaded: LoadedTeamFile) -> None:
     """Refuse a workspace with changes of a person; the team file itself, and its schema, may be new."""
-    folder = os.path.dirname(loaded.path)
-    own = {os.path.realpath(path) for path in (loaded.path, os.path.join(folder, SCHEMA_FILE_NAME))}
+    own = {os.path.realpath(path) for path in own_files(loaded)}
     dirty = [path for path in repository.dirty_paths() if os.path.join(workspace, path) not in own]
     if dirty:
         shown = ", ".join(dirty[:3]) + (f" and {len(dirty) - 3} more" if dirty[3:] else "")

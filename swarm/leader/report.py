@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from swarm.core.markdown import code, fenced, folded, inline, prose
 from swarm.core.money import shown_usd
@@ -51,12 +52,12 @@ class Findings(Value):
     is_repository: bool
 
 
-def write_report(team: Team, result: RunResult) -> None:
-    """Write the report into the team's folder, over an older one."""
-    write_bytes(team.layout.report, encode(render_report(_find(team, result))))
+def write_report(team: Team, result: RunResult, own: Iterable[str] = ()) -> None:
+    """Write the report into the team's folder, over an older one. The person's `own` files are no work."""
+    write_bytes(team.layout.report, encode(render_report(_find(team, result, own))))
 
 
-def _find(team: Team, result: RunResult) -> Findings:
+def _find(team: Team, result: RunResult, own: Iterable[str]) -> Findings:
     """Look into the repository; where there is none, or git does not work in it, the report says less."""
     roster = team.roster.load()
     workspace = roster.workspace or "."
@@ -67,7 +68,12 @@ def _find(team: Team, result: RunResult) -> Findings:
     try:
         is_repository = repository.is_repository()
         if is_repository:
-            loose = repository.dirty_paths()
+            real = {os.path.realpath(path) for path in own}
+            loose = tuple(
+                path
+                for path in repository.dirty_paths()
+                if os.path.realpath(os.path.join(workspace, path)) not in real
+            )
             for task in result.tasks:
                 if task.result is not None and task.result.commit is not None:
                     diffstats[task.id] = repository.diffstat(task.result.commit)

@@ -34,7 +34,7 @@ from swarm.permissions.modes import PLAN
 from swarm.settings import Settings
 from swarm.storage.processes import new_run
 from swarm.storage.team import Team
-from swarm.teamfile.reader import LoadedTeamFile, MemberSpec, members
+from swarm.teamfile.reader import LoadedTeamFile, MemberSpec, members, own_files
 
 _TICK_SECONDS = 0.1
 
@@ -259,7 +259,7 @@ class Run:
             gone=gone,
             questions=self.team.permissions.list_resolved(),
         )
-        write_report(self.team, result)
+        write_report(self.team, result, own_files(self._loaded))
         self.team.events.emit(
             "run_ended", LEADER, run_id=self._leader_run_id, run=self.run, outcome=result.outcome
         )

@@ -23,6 +23,7 @@ from swarm.teamfile.members import MemberSpec, members, roles, with_count
 from swarm.teamfile.model import KNOWN_TOOLS, ScriptTurn, TaskSpec, TeamFile
 from swarm.teamfile.problems import Path, Places, Problem, refusal
 from swarm.teamfile.rendering import render_team_file
+from swarm.teamfile.schema import SCHEMA_FILE_NAME
 from swarm.teamfile.shape import shape
 from swarm.teamfile.yaml_text import parse_yaml
 from swarm.values import Value
@@ -50,6 +51,11 @@ class LoadedTeamFile(Value):
     path: str
     workspace: str
     lines: Mapping[Path, int] = {}
+
+
+def own_files(loaded: LoadedTeamFile) -> tuple[str, str]:
+    """Return the file and the schema beside it, which may lie in the workspace and are nobody's work."""
+    return loaded.path, os.path.join(os.path.dirname(loaded.path), SCHEMA_FILE_NAME)
 
 
 def load_team_file(

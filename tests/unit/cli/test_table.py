@@ -16,7 +16,7 @@ FAST = {
     "swarm send",
 }
 PROMISED = {
-    ("init",): "",
+    ("init",): "--description --teammates --model --verify --yes",
     ("validate",): "--json",
     ("plan",): "--format --json",
     ("run",): (
