@@ -141,10 +141,10 @@ def _printer(team: Team, io: Io, *, task: str | None, agent: str | None) -> Call
             if io.json:
                 io.print_json(render_event(event) | {"offset": offset})
             else:
-                io.print(paint(event_line(event), _style(event), enabled=io.color))
+                io.print(paint(event_line(event), event_style(event), enabled=io.color))
 
     return print_new
 
 
-def _style(event: Event) -> str:
+def event_style(event: Event) -> str:
     return "red" if event.event in _BAD else "green" if event.event in _GOOD else ""

@@ -159,7 +159,7 @@ def _others(others: Sequence[PermissionRequest], size: Size, room: int, now: flo
     """Return one line for each further question, the last one for those that have no room."""
     shown = others if len(others) <= room else others[: max(0, room - 1)]
     lines = [
-        line
+        Text(line.plain, style="yellow")
         for one in shown
         for line in question_lines(one, size.columns, 1, unicode=size.unicode, color=size.color, now=now)
     ]

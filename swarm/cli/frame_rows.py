@@ -131,10 +131,16 @@ def _doing(row: AgentRow, columns: int, *, unicode: bool, alone: bool) -> Text:
     return line
 
 
-def event_lines(happened: Sequence[str], columns: int, room: int, *, unicode: bool) -> list[Text]:
+def event_lines(happened: Sequence[tuple[str, str]], columns: int, room: int, *, unicode: bool) -> list[Text]:
     """Return what happened last, the newest at the bottom."""
     shown = happened[-room:] if room > 0 else ()
-    return [Text(f" {cut(line, columns - 1, unicode=unicode)}", style="dim") for line in shown]
+    return [
+        Text(
+            f" {cut(exact(line, unicode=unicode), columns - 1, unicode=unicode)}",
+            style=f"dim {style}".rstrip(),
+        )
+        for line, style in shown
+    ]
 
 
 def _most_telling(

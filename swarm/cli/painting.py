@@ -28,7 +28,8 @@ class Painter:
     def _codes(self, text: Text) -> str:
         if self._colors is None:
             return text.plain
+        whole = Text(end="").append_text(text)  # so that the style of all of it counts, too
         return "".join(
             segment.style.render(segment.text, color_system=self._colors) if segment.style else segment.text
-            for segment in text.render(self._console)
+            for segment in whole.render(self._console)
         )

@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 
-from swarm.cli.events import event_line
+from swarm.cli.events import event_line, event_style
 from swarm.cli.question import reference
 from swarm.cli.render import ago
 from swarm.core.agent import AgentRecord
@@ -64,7 +64,10 @@ class AgentRow(Value):
 
 
 class Sight(Value):
-    """All that one frame shows. Money is in micro-dollars; `limit` is None without a budget."""
+    """All that one frame shows. Money is in micro-dollars; `limit` is None without a budget.
+
+    `happened` are the last events as lines with their styles.
+    """
 
     team: str
     description: str = ""
@@ -79,7 +82,7 @@ class Sight(Value):
     tasks: tuple[TaskRow, ...] = ()
     agents: tuple[AgentRow, ...] = ()
     questions: tuple[PermissionRequest, ...] = ()
-    happened: tuple[str, ...] = ()
+    happened: tuple[tuple[str, str], ...] = ()
     colors: Mapping[str, str] = EMPTY
 
 
@@ -166,9 +169,9 @@ class News:
     def __init__(self, team: Team) -> None:
         self._team = team
         self._size, self._offset = -1, 0
-        self._lines: deque[str] = deque(maxlen=_NEWS_KEPT)
+        self._lines: deque[tuple[str, str]] = deque(maxlen=_NEWS_KEPT)
 
-    def look(self) -> tuple[str, ...]:
+    def look(self) -> tuple[tuple[str, str], ...]:
         found = syscalls.find_stat(self._team.layout.events)
         size = 0 if found is None else found.st_size
         if size != self._size:
@@ -177,7 +180,7 @@ class News:
             for offset, event in self._team.events.read(start):
                 self._offset = offset + 1  # inside this line: its torn rest is no event
                 if event.event not in _NO_NEWS and event.data.get("to") != LEADER:
-                    self._lines.append(event_line(event, day=False))
+                    self._lines.append((event_line(event, day=False), event_style(event)))
         return tuple(self._lines)
 
 

@@ -80,6 +80,10 @@ SMALL = Sight(
         AgentRow(name="reviewer", state="idle", why="needs task 2"),
         AgentRow(name="tester", state="stalled", why="silent 45s", task="9"),
     ),
+    happened=(
+        ("12:00:00  w1 completed task 1", "green"),
+        ("12:00:01  w1 claimed task 2: 測試\x1b[2J" * 20, ""),
+    ),
     colors={"builder-1": "purple"},
 )
 CROWD = SMALL.replace(
@@ -279,3 +283,10 @@ def test_without_unicode_signs_are_ascii_and_foreign_text_is_escaped() -> None:
     assert " o  1  \\u4ef6" in text
     assert " * " not in text
     assert ">   y 3 = yes | n 3 why = no | a 3 = always" in text
+
+
+def test_what_happened_last_is_shown_where_nothing_else_needs_the_room() -> None:
+    for rows, lines in ((40, 2), (24, 2), (19, 0)):
+        text = text_of(shown(SMALL, 80, rows))
+        assert text.count("\n 12:00:0") == lines
+        assert "stalled: silent 45s" in text

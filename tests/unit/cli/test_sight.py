@@ -106,7 +106,7 @@ def test_what_happened_last_is_told_without_what_the_frame_shows_anyway(demo: Sw
     team.events.emit("mail_sent", "w1", to="team-lead", summary="idle")
     team.events.emit("mail_sent", "w1", to="w2", summary="see task 1")
 
-    assert [line[10:] for line in looker.look().happened] == [
+    assert [line[10:] for line, _ in looker.look().happened] == [
         "w1 claimed task 1: first",
         "w1 sent mail: to w2; see task 1",
     ]
@@ -122,7 +122,7 @@ def test_of_a_long_log_only_the_end_is_read(team: Team, monkeypatch: pytest.Monk
     happened = Looker(team).look().happened
 
     assert len(happened) <= 32
-    assert "task 499" in happened[-1]
+    assert "task 499" in happened[-1][0]
     assert sum(read) < 32 * 1024
 
 
