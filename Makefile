@@ -77,6 +77,7 @@ bench: setup ## run the benchmarks
 picture: setup ## record the demo anew for the README and the docs
 	@$(BIN)/python docs/record_demo.py docs/pictures/demo.svg
 	@$(BIN)/python docs/record_panes.py docs/pictures/panes.svg
+	@$(BIN)/python docs/record_questions.py docs/pictures/questions.svg
 
 changelog: $(STAMP) ## show what the fragments in docs/changes say about the next release
 	@$(BIN)/towncrier build --draft --version "$$($(BIN)/python -c 'import swarm; print(swarm.__version__)')"

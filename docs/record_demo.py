@@ -33,6 +33,7 @@ COLORS = {
     "brightblack": "#7d8899", "brightgreen": "#7bd88f", "brightred": "#ef5350",
 }  # fmt: skip
 
+pyte.graphics.FG_ANSI[2] = "brightblack"  # it has no dim characters
 Frame = tuple[float, tuple[str, ...]]
 
 

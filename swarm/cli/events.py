@@ -40,9 +40,9 @@ _SAYINGS = {
     "verify_failed": "could not verify task {task}",
     "mail_sent": "sent mail",
     "mail_acknowledged": "read mail",
-    "permission_requested": "asked for permission",
-    "permission_resolved": "answered a permission request",
-    "rule_added": "added a rule",
+    "permission_requested": "asks for permission",
+    "permission_resolved": "got an answer",
+    "rule_added": "added a rule for the whole team",
     "budget_spent": "has no money for its next call",
     "rate_limited": "waits for the model service",
     "mail_expired": "let mail expire",
@@ -52,7 +52,15 @@ _SAYINGS = {
     "inbox_set_aside": "set damaged mail aside",
     "team_archived": "put the team away",
 }
+_IDS = frozenset({"msg_id", "request"})
+_UNTOLD = {
+    "permission_requested": _IDS | {"number"},
+    "permission_resolved": _IDS | {"number", "outcome", "via", "by"},
+    "rule_added": _IDS | {"number", "by"},
+}
 _OF_THE_RUNTIME = frozenset({"agent_idle", "agent_waiting", "agent_stopped"})
+_ANSWERED = {"allow": "was allowed", "deny": "was denied", "expired": "got no answer to"}
+_VIAS = {"rule": "a rule", "runtime": "the runtime", "classifier": "the classifier"}
 _FACT_CHARS = 120
 _BAD = frozenset(
     {"task_failed", "verify_failed", "agent_died", "agent_stalled", "agent_orphaned", "budget_spent"}
@@ -61,9 +69,9 @@ _GOOD = frozenset({"task_completed", "verify_passed"})
 
 
 def events(args: Mapping[str, Any], io: Io) -> int:
-    """Print all events of the team; with `--follow` go on until interrupted."""
+    """Print the events of the team, all or those asked for; with `--follow` go on until interrupted."""
     team = the_team(args, io)
-    print_new = _printer(team, io)
+    print_new = _printer(team, io, task=args["task"], agent=args["agent"])
     if args["follow"]:
         from swarm.cli.follow import follow
 
@@ -72,13 +80,27 @@ def events(args: Mapping[str, Any], io: Io) -> int:
     return 0
 
 
-def event_line(event: Event) -> str:
+def event_line(event: Event, *, day: bool = True) -> str:
     """Return one event as a line for people: when, who, what, and the facts that belong to it."""
-    return f"{local_time(event.time)}  {printable(event.agent)} {_saying(event)}"
+    at = local_time(event.time)
+    who = event.data.get("by", event.agent) if event.event == "rule_added" else event.agent
+    return f"{at if day else at.rpartition(' ')[2]}  {printable(str(who))} {_saying(event)}"
+
+
+def _known_saying(event: Event) -> str | None:
+    """Return the words for an event of a kind that we know; those of questions name the question."""
+    question = f" #{event.data['number']}" if "number" in event.data else ""
+    if event.event == "permission_requested":
+        return _SAYINGS[event.event] + question
+    if event.event == "permission_resolved" and event.data.get("outcome") in _ANSWERED:
+        by = _VIAS.get(str(event.data.get("via")), str(event.data.get("by", "")))
+        said = f"{_ANSWERED[event.data['outcome']]}{question or ' a call'}"
+        return said if event.data["outcome"] == "expired" or not by else f"{said} by {by}"
+    return _SAYINGS.get(event.event)
 
 
 def _saying(event: Event) -> str:
-    known = _SAYINGS.get(event.event)
+    known = _known_saying(event)
     saying = known.format(task=event.task) if known else event.event.replace("_", " ")
     if event.task and not (known and "{task}" in known):
         saying += f", task {event.task}"
@@ -88,7 +110,8 @@ def _saying(event: Event) -> str:
 
 def _told(event: Event) -> dict[str, Any]:
     """Return the facts that tell a person something, with the reasons of the runtime in words."""
-    facts = {key: value for key, value in event.data.items() if key != "msg_id" and value != 0}
+    untold = _UNTOLD.get(event.event, _IDS)
+    facts = {key: value for key, value in event.data.items() if key not in untold and value != 0}
     reason = str(facts.get("reason", ""))
     if event.event == "agent_died":  # which its reason may say as well
         facts["reason"] = reason.removeprefix(f"{event.agent} died: ")
@@ -101,11 +124,11 @@ def _told(event: Event) -> dict[str, Any]:
 def _fact(key: str, value: object) -> str:
     text = str(value)
     shown = text if len(text) <= _FACT_CHARS else text[:_FACT_CHARS] + "…"
-    return shown if key in {"subject", "summary", "reason"} else f"{key.replace('_', ' ')} {shown}"
+    return shown if key in {"subject", "summary", "reason", "why"} else f"{key.replace('_', ' ')} {shown}"
 
 
-def _printer(team: Team, io: Io) -> Callable[[], None]:
-    """Return a function that prints what came since its last call."""
+def _printer(team: Team, io: Io, *, task: str | None, agent: str | None) -> Callable[[], None]:
+    """Return a function that prints what came since its last call, of this task and agent if one is given."""
     position = 0
 
     def print_new() -> None:
@@ -113,13 +136,15 @@ def _printer(team: Team, io: Io) -> Callable[[], None]:
         for offset, event in team.events.read(position):
             # Inside this line: its rest, with which the next read begins, is no event and is passed over.
             position = offset + 1
+            if task not in {None, event.task} or agent not in {None, event.agent}:
+                continue
             if io.json:
                 io.print_json(render_event(event) | {"offset": offset})
             else:
-                io.print(paint(event_line(event), _style(event), enabled=io.color))
+                io.print(paint(event_line(event), event_style(event), enabled=io.color))
 
     return print_new
 
 
-def _style(event: Event) -> str:
+def event_style(event: Event) -> str:
     return "red" if event.event in _BAD else "green" if event.event in _GOOD else ""

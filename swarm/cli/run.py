@@ -9,8 +9,6 @@ from contextlib import contextmanager, suppress
 from threading import Event
 from typing import Any
 
-from rich.console import Console
-
 from swarm.backends.asked import what_is_asked
 from swarm.backends.port import Backend
 from swarm.backends.select import IN_PROCESS, select_backend
@@ -18,7 +16,8 @@ from swarm.cli.backends import make_backend
 from swarm.cli.closing import print_closing
 from swarm.cli.given_rules import given_rules, settings_policy
 from swarm.cli.leader_log import complaints_told
-from swarm.cli.live import LiveView, PlainLines
+from swarm.cli.live import LiveView
+from swarm.cli.plain_lines import PlainLines
 from swarm.cli.render import printable
 from swarm.cli.scratch import examples_dir, make_scratch
 from swarm.cli.session import Io
@@ -173,7 +172,7 @@ async def _drive(
     loop = asyncio.get_running_loop()
     for number in heeded():
         loop.add_signal_handler(number, going.interrupt)
-    view = LiveView(team, Console(file=io.err)) if _is_watched(io) else PlainLines(team, io, since)
+    view = LiveView(team, io) if _is_watched(io) else PlainLines(team, io, since)
     names = [member.name for member in members(loaded.team)]
     with _hinted(team, backend, names, io), view:
         result = await going.to_the_end(view)
@@ -197,4 +196,6 @@ def _hinted(team: Team, backend: Backend, names: Sequence[str], io: Io) -> Itera
 
 
 def _is_watched(io: Io) -> bool:
-    return io.err.isatty() and not io.json and not io.quiet and io.environ.get("TERM") != "dumb"
+    """Whether there is a terminal to draw on, and nothing else is to be written there."""
+    told = io.json or io.quiet or io.verbose
+    return io.err.isatty() and not told and io.environ.get("TERM") != "dumb"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from swarm.cli.render import as_json
@@ -28,6 +28,7 @@ class Io:
         self.json = False
         self.verbose = False
         self.quiet = False
+        self.takes_notes: Callable[[str], None] | None = None
 
     def apply(self, args: Mapping[str, Any]) -> None:
         """Take over what the parsed options say about output."""
@@ -70,9 +71,13 @@ class Io:
     def note(self, text: str) -> None:
         """Say something to a person beside the result, on stderr; `-q` and `--json` silence it.
 
-        Nobody has to listen: when stderr is closed or full the command goes on without a word.
+        Nobody has to listen: when stderr is closed or full the command goes on without a word. Whoever
+        draws over the terminal `takes_notes` meanwhile, to pass them on later.
         """
         if self.quiet or self.json:
+            return
+        if self.takes_notes is not None:
+            self.takes_notes(text)
             return
         try:
             self.err.write(f"{text}\n")

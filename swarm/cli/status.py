@@ -11,7 +11,7 @@ from swarm.cli import crew
 from swarm.cli.advice import Stand, advice
 from swarm.cli.board import Board, style, symbol, the_board, with_problems
 from swarm.cli.columns import clip, clip_start, width
-from swarm.cli.presence import Present, agent_object, look
+from swarm.cli.presence import agent_object, look
 from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, the_team
 from swarm.core.money import shown_usd, usd_of
@@ -25,47 +25,48 @@ from swarm.storage.team import Team
 def status(args: Mapping[str, Any], io: Io) -> int:
     """Print the state of a team as its files and the process table have it now."""
     team = the_team(args, io)
-    roster = team.roster.load()
-    board = the_board(team, io)
-    agents = look(team, roster)
-    asked = team.permissions.pending()
+
+    def screen() -> Iterator[str]:
+        return _screen(team, io, named=args["team"] is not None)
+
+    if args["watch"]:
+        from swarm.cli.status_watch import watch
+
+        return watch(team, io, screen)
     if io.json:
-        shown = {
-            "team": team.name,
-            "native": True,  # others are not opened
-            "leader": leader_state(team),
-            "agents": [agent_object(agent) for agent in agents],
-            "tasks": board.counts(),
-            "permissions": len(asked),
-            "usd": usd_of(team.costs.table().total.micros),
-        }
-        io.print_json(with_problems(shown, board))
+        io.print_json(_as_json(team, io))
         return 0
-    for line in _screen(team, roster, board, agents, asked, io, named=args["team"] is not None):
+    for line in screen():
         io.print(line)
     return 0
 
 
-def _screen(
-    team: Team,
-    roster: Roster,
-    board: Board,
-    agents: Sequence[Present],
-    asked: Sequence[PermissionRequest],
-    io: Io,
-    *,
-    named: bool,
-) -> Iterator[str]:
+def _as_json(team: Team, io: Io) -> dict[str, Any]:
+    agents, board = look(team, team.roster.load()), the_board(team, io)
+    shown = {
+        "team": team.name,
+        "native": True,  # others are not opened
+        "leader": leader_state(team),
+        "agents": [agent_object(agent) for agent in agents],
+        "tasks": board.counts(),
+        "permissions": len(team.permissions.pending()),
+        "usd": usd_of(team.costs.table().total.micros),
+    }
+    return with_problems(shown, board)
+
+
+def _screen(team: Team, io: Io, *, named: bool) -> Iterator[str]:
     """Yield the lines; on a terminal as many as it has room for with the next prompt."""
+    roster = team.roster.load()
+    board, agents = the_board(team, io), look(team, roster)
+    asked = [one for one in team.permissions.pending() if asker_of(team, one) == "alive"]
     leader = leader_state(team)
     above = [
         *_head(team, roster, leader, io),
         *_money(team),
         "",
         *_progress(board, io),
-        *_questions(
-            [one for one in asked if asker_of(team, one) == "alive"], f" -t {team.name}" if named else "", io
-        ),
+        *_questions(asked, f" -t {team.name}" if named else "", io),
     ]
     stand = Stand(
         team=team.name,

@@ -5,7 +5,7 @@ Imports nothing but values, because the verbs marked `fast` are parsed from it w
 
 from __future__ import annotations
 
-from swarm.cli.grammar import Verb
+from swarm.cli.grammar import Option, Verb
 from swarm.cli.table_file import FILE, FILE_VERBS
 from swarm.cli.table_life import LIFE_VERBS
 from swarm.cli.table_permissions import PERMISSION_VERBS
@@ -301,7 +301,12 @@ _WATCH_VERBS = (
         path=("status",),
         help="Show who does what, and how far the tasks are.",
         handler="swarm.cli.status:status",
-        options=(JSON,),
+        options=(
+            Option(
+                name="watch", flags=("-w", "--watch"), help="Draw it anew each second, until interrupted."
+            ),
+            JSON,
+        ),
         fast=True,
     ),
     Verb(
@@ -315,7 +320,12 @@ _WATCH_VERBS = (
         path=("events",),
         help="Read what happened in the team, oldest first.",
         handler="swarm.cli.events:events",
-        options=(FOLLOW, JSON),
+        options=(
+            text("task", "Only what happened to this task.", "ID"),
+            text("agent", "Only what this teammate did, or team-lead.", "NAME"),
+            FOLLOW,
+            JSON,
+        ),
     ),
     Verb(
         path=("cost",),

@@ -3,65 +3,81 @@
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Mapping
 from typing import Any
 
+from swarm.storage import files, syscalls
 from swarm.values import Value
 
-_TAIL_BYTES = 32 * 1024
-_MAIN_INPUT = ("command", "file_path", "pattern", "to", "subject", "taskId")
+_TAIL_BYTES = 64 * 1024
+_MAIN_INPUT = ("command", "file_path", "pattern", "path", "to", "subject", "taskId", "skill", "url")
 
 
 class Activity(Value):
-    """The newest thing an agent said and the newest tool it called; empty when there is none."""
+    """The newest thing an agent said and the newest tool it called; empty when there is none.
+
+    `is_running`: the tool has not given its result yet.
+    """
 
     said: str = ""
     tool: str = ""
     target: str = ""
+    is_running: bool = False
 
 
-def last_activity(transcript: str) -> Activity:
-    """Return the newest activity in the transcript at this path; reads at most its last 32 KiB."""
-    said = tool = target = ""
-    for line in reversed(_tail(transcript)):
-        if line.get("type") == "start":
-            break
-        if line.get("type") != "assistant":
-            continue
-        for block in reversed(line.get("message", {}).get("content", [])):
-            if block.get("type") == "tool_use" and not tool:
-                tool, target = str(block.get("name", "")), _target(block.get("input", {}))
-            elif block.get("type") == "text" and not said:
-                said = " ".join(str(block.get("text", "")).split())
-        if tool and said:
-            break
-    return Activity(said=said, tool=tool, target=target)
+class TranscriptTail:
+    """Follows one transcript. Each look reads what was added since the last one, and at most 64 KiB."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file: tuple[int, int] | None = None
+        self._offset = 0
+        self._activity = Activity()
+        self._call: str | None = None
+
+    def look(self) -> Activity:
+        """Return what the session that is written now, or was last, has come to."""
+        state = syscalls.find_stat(self._path)
+        if state is None:
+            return Activity()
+        found = state.st_ino, state.st_dev
+        if found != self._file or state.st_size < self._offset:
+            self._file, self._offset, self._activity, self._call = found, 0, Activity(), None
+        if state.st_size > self._offset:
+            self._offset = max(self._offset, state.st_size - _TAIL_BYTES)  # a line cut by this does not parse
+            for position, raw in files.read_lines(self._path, self._offset):
+                self._offset = position + len(raw) + 1
+                self._take(raw)
+        return self._activity
+
+    def _take(self, raw: bytes) -> None:
+        try:
+            line = json.loads(raw)
+            kind = line["type"]
+            if kind == "start":
+                self._activity, self._call = Activity(), None
+            elif kind == "assistant":
+                for block in line["message"]["content"]:
+                    self._take_block(block)
+            elif kind == "call":
+                self._take_block(line["block"])
+            elif kind == "result" and line["block"]["tool_use_id"] == self._call:
+                self._activity = self._activity.replace(is_running=False)
+        except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+            return  # half a line, or one that is not ours
+
+    def _take_block(self, block: Mapping[str, Any]) -> None:
+        if block["type"] == "tool_use":
+            given = block["input"]
+            target = next((_one_line(given[key]) for key in _MAIN_INPUT if given.get(key)), "")
+            seen = block["id"] == self._call and not self._activity.is_running  # its result came first
+            self._call = block["id"]
+            self._activity = self._activity.replace(
+                tool=str(block["name"]), target=target, is_running=not seen
+            )
+        elif block["type"] == "text" and (said := _one_line(block["text"])):
+            self._activity = self._activity.replace(said=said)
 
 
-def _target(given: dict[str, Any]) -> str:
-    for key in _MAIN_INPUT:
-        if given.get(key):
-            return " ".join(str(given[key]).split())
-    return ""
-
-
-def _tail(path: str) -> list[dict[str, Any]]:
-    try:
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            file.seek(max(0, size - _TAIL_BYTES))
-            raw = file.read()
-    except FileNotFoundError:
-        return []
-    lines = raw.split(b"\n")
-    if size > _TAIL_BYTES:
-        lines = lines[1:]  # the first one is cut
-    return [line for line in map(_parse, lines) if line is not None]
-
-
-def _parse(raw: bytes) -> dict[str, Any] | None:
-    try:
-        line = json.loads(raw)
-    except ValueError:
-        return None
-    return line if isinstance(line, dict) else None
+def _one_line(value: object) -> str:
+    return " ".join(str(value).split())

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from swarm.core.permission import PermissionRequest, Resolution
-from swarm.errors import SwarmError
-from swarm.leader.questions import answer, open_questions
+from swarm.leader.questions import open_questions
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
 from swarm.storage.team import Team, open_team
 from swarm.testing.wait import wait_until
-from tests.support.command import REPOSITORY, Shell
+from tests.support.command import Shell
 
 
 def team_of(shell: Shell, name: str = "t1") -> Team:
@@ -40,25 +39,19 @@ def answers_of(shell: Shell) -> list[Resolution]:
 
 
 def answering(shell: Shell, ref: str, outcome: str, note: str = "") -> subprocess.Popen[str]:
-    """Start a process in which somebody answers; `heard` tells what came of it."""
-    words = [sys.executable, "-m", "tests.support.asked", str(shell.root), ref, outcome, note]
-    return subprocess.Popen(words, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+    """Start the command of a person who answers; `heard` tells what came of it."""
+    verb = "approve" if outcome == "allow" else "deny"
+    return shell.start(verb, ref, *(("--note", note) if note else ()), "--json")
 
 
 def heard(process: subprocess.Popen[str]) -> dict[str, Any]:
     """Return the outcome, or the error with its exit code, of one who answered."""
-    out, _ = process.communicate(timeout=60)
-    said: dict[str, Any] = json.loads(out)
-    return said
-
-
-def main(root: str, ref: str, outcome: Any, note: str) -> None:
-    team = open_team(root, "t1", Settings(), SystemClock())
-    try:
-        said: dict[str, Any] = {"outcome": answer(team, ref, outcome, note=note or None).outcome}
-    except SwarmError as error:
-        said = {"code": error.code, "exit": error.exit_code, "message": error.message}
-    sys.stdout.write(json.dumps(said))
+    out, err = process.communicate(timeout=60)
+    if process.returncode == 0:
+        (result,) = json.loads(out)["results"]
+        return {"outcome": result["outcome"]}
+    error: dict[str, Any] = json.loads(err)["error"]
+    return {"code": error["code"], "exit": process.returncode, "message": error["message"]}
 
 
 class Screen:
@@ -86,7 +79,3 @@ def led(shell: Shell, *words: str, **environ: str) -> tuple[subprocess.Popen[str
         )
     shell.started.append(process)
     return process, Screen(path)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -228,11 +228,59 @@ def test_events_are_lines_for_people_and_objects_for_programs(demo: Swarm) -> No
 
 
 def test_an_event_nobody_has_words_for_is_shown_all_the_same(demo: Swarm, team: Team) -> None:
-    team.events.emit("permission_requested", "w1", task="7", tool="Bash")
     team.events.emit("moon_risen", "user", rule="Bash(ls)")
 
-    assert demo("events").lines[-2].endswith("w1 asked for permission, task 7: tool Bash")
     assert demo("events").lines[-1].endswith("user moon risen: rule Bash(ls)")
+
+
+def test_events_of_questions_say_who_asked_for_what_and_who_answered(demo: Swarm, team: Team) -> None:
+    asked: dict[str, Any] = {"task": "7", "request": "perm-x", "number": 3, "tool": "Bash"}
+    team.events.emit("permission_requested", "w1", **asked, why="No rule allows it.")
+    answers: tuple[dict[str, Any], ...] = (
+        {"outcome": "allow", "via": "human", "by": "user", "note": "once"},
+        {"outcome": "allow", "via": "rule", "by": "team-lead"},
+        {"outcome": "deny", "via": "human", "by": "user"},
+        {"outcome": "deny", "via": "runtime", "by": "runtime"},
+        {"outcome": "expired", "via": "runtime", "by": "runtime", "note": "nobody answered in time"},
+        {"outcome": "new", "via": "human", "by": "user"},
+    )
+    for how in answers:
+        team.events.emit("permission_resolved", "w1", **asked, **how)
+    team.events.emit("permission_resolved", "w1", tool="Bash", outcome="deny", via="runtime")
+    team.events.emit("rule_added", "w1", **asked, behavior="allow", rule="Bash(ls)", by="user")
+
+    assert [line[21:] for line in demo("events").lines[1:]] == [
+        "w1 asks for permission #3, task 7: tool Bash; No rule allows it.",
+        "w1 was allowed #3 by user, task 7: tool Bash; note once",
+        "w1 was allowed #3 by a rule, task 7: tool Bash",
+        "w1 was denied #3 by user, task 7: tool Bash",
+        "w1 was denied #3 by the runtime, task 7: tool Bash",
+        "w1 got no answer to #3, task 7: tool Bash; note nobody answered in time",
+        "w1 got an answer, task 7: tool Bash",
+        "w1 was denied a call by the runtime: tool Bash",
+        "user added a rule for the whole team, task 7: tool Bash; behavior allow; rule Bash(ls)",
+    ]
+
+
+def test_events_of_one_task_or_teammate(demo: Swarm, team: Team) -> None:
+    add(demo, "first")
+    add(demo, "second")
+    claimed(demo, "2", "w2")
+
+    assert [line[21:] for line in demo("events", "--task", "2").lines] == [
+        "user added task 2: second",
+        "w2 claimed task 2: second",
+    ]
+    assert [line[21:] for line in demo("events", "--agent", "w2").lines] == ["w2 claimed task 2: second"]
+    assert demo("events", "--agent", "w2", "--task", "1").lines == []
+    assert [json.loads(line)["task"] for line in demo("events", "--task", "1", "--json").lines] == ["1"]
+
+
+def test_watching_the_status_needs_a_terminal(demo: Swarm, team: Team) -> None:
+    for words in (["--watch"], ["-w", "--json"]):
+        ran = demo("status", *words)
+        assert (ran.code, ran.out) == (2, "")
+        assert "swarm events --follow" in ran.err
 
 
 def test_following_events_prints_each_once(demo: Swarm, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

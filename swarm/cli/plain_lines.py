@@ -1,0 +1,57 @@
+"""A run told in lines, for pipes, logs and CI: one for each event that matters, and each question in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Self
+
+from swarm.cli.events import event_line
+from swarm.cli.question import question_lines, reference
+from swarm.cli.session import Io
+from swarm.core.permission import PermissionRequest
+from swarm.storage.team import Team
+
+_QUIET = frozenset({"team_created", "task_created", "agent_ready", "mail_sent", "mail_acknowledged"})
+
+
+class PlainLines:
+    """Prints what comes from this place in the event log on. Nothing is read but what was added to it."""
+
+    def __init__(self, team: Team, io: Io, since: int = 0) -> None:
+        self._team = team
+        self._io = io
+        self._offset = since
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.look()
+
+    def look(self) -> None:
+        """Print what happened since the last look."""
+        for offset, event in self._team.events.read(self._offset):
+            self._offset = offset + 1  # inside this line: its torn rest is no event
+            if event.event in _QUIET:
+                continue
+            self._io.note(event_line(event))
+            if event.event == "permission_requested":
+                for line in self._question(str(event.data.get("request", ""))):
+                    self._io.note(line)
+
+    def _question(self, request_id: str) -> Iterator[str]:
+        """Yield a question that is still open: the exact call, and the commands that answer it."""
+        for request in self._team.permissions.pending():
+            if request.id == request_id:
+                yield from _in_full(request, self._team.name, unicode=self._unicode)
+
+    @property
+    def _unicode(self) -> bool:
+        return (self._io.err.encoding or "").lower().startswith("utf")
+
+
+def _in_full(request: PermissionRequest, team: str, *, unicode: bool) -> Iterator[str]:
+    for line in question_lines(request, None, None, unicode=unicode, color=False):
+        yield line.plain
+    ref = reference(request)
+    yield f"  answer: swarm approve {ref} -t {team}   or   swarm deny {ref} -t {team}"
