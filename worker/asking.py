@@ -78,7 +78,10 @@ class Asking:
     def refuse(self, call: Call, decision: Decision) -> None:
         """Leave question and answer on disk, where the report finds the rule that would allow the call."""
         request = self._put(call, decision)
-        settle(self._team, request, "deny", via="runtime", by=RUNTIME, note=NOBODY_TO_ASK)
+        try:
+            self._announce(request)
+        finally:
+            settle(self._team, request, "deny", via="runtime", by=RUNTIME, note=NOBODY_TO_ASK)
 
     async def ask(self, call: Call, decision: Decision, judge: Callable[[], Decision]) -> Resolution:
         """Return the answer; `judge` tells, after rules were added, what has become of the call by them.
@@ -87,10 +90,11 @@ class Asking:
         """
         mark = self._team.permissions.rules_mark()
         request = self._put(call, decision)
-        self._tell_leader(request)
-        if self._waits is not None:
-            self._waits.begin_question(request.id, request.deadline_at)
         try:
+            self._announce(request)
+            self._tell_leader(request)
+            if self._waits is not None:
+                self._waits.begin_question(request.id, request.deadline_at)
             return await self._answer(request, mark, judge)
         except BaseException:
             with suppress(SwarmError):
@@ -166,9 +170,10 @@ class Asking:
             deadline_at=format_time(now + self._team.settings.permission_deadline_seconds),
             extra={"mode_after": self._mode_after} if is_plan else EMPTY,
         )
-        request = self._team.permissions.request(request)
+        return self._team.permissions.request(request)
+
+    def _announce(self, request: PermissionRequest) -> None:
         tell(self._team, "permission_requested", request, tool=request.tool, why=request.why)
-        return request
 
     def _tell_leader(self, request: PermissionRequest) -> None:
         """Send mail; a leader that cannot be reached finds the question in the team's files."""

@@ -5,11 +5,13 @@ Looking takes locks but writes nothing. What is damaged or odd is moved to the t
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from swarm.core.identity import USER
+from swarm.core.permission import is_plan_request
 from swarm.core.ports import Clock
 from swarm.errors import LockTimeoutError, SwarmError
 from swarm.settings import Settings
@@ -19,7 +21,13 @@ from swarm.storage.creation import STAGED, is_unused, remove_tree, teams_lock
 from swarm.storage.dead import EndTools
 from swarm.storage.finding import Finding, Held, undisturbed
 from swarm.storage.health_agents import examine_agents, examine_secrets
-from swarm.storage.health_folders import examine_folders, examine_leftovers, examine_locks, held_lock
+from swarm.storage.health_folders import (
+    examine_drafts,
+    examine_folders,
+    examine_leftovers,
+    examine_locks,
+    held_lock,
+)
 from swarm.storage.health_lines import examine_lines, examine_mail
 from swarm.storage.health_roster import examine_rosters
 from swarm.storage.health_tasks import examine_tasks
@@ -143,6 +151,9 @@ def _between_teams(layout: Layout, settings: Settings, clock: Clock) -> Iterator
     yield from examine_rosters(layout, settings, clock)
     for name in sorted(filter(is_plain, syscalls.list_folder(layout.tasks_root))):
         yield from _lone_tasks(Team(layout.team(name), settings, clock))
+    for draft in examine_drafts(layout.plans_dir):
+        if is_plan_request(os.path.basename(draft.path).removeprefix(".")):  # others have plans there, too
+            yield draft
 
 
 def _lone_tasks(team: Team) -> Iterator[Finding]:

@@ -52,17 +52,22 @@ def examine_leftovers(team: Team) -> Iterator[Finding]:
     for folder in list(folders_of(team)):
         if folder.startswith(set_aside_dir(team)):
             continue
-        for path in dead_drafts(folder):
-            yield Finding(
-                kind="orphan_draft",
-                path=path,
-                what="the draft of a writer that was killed; it counts for nothing",
-                remedy="it is removed",
-                mend=partial(syscalls.unlink, path),
-            )
+        yield from examine_drafts(folder)
         for entry in syscalls.list_folder(folder):
             if entry.endswith(".lock"):
                 yield from _foreign_lock(team, f"{folder}/{entry}")
+
+
+def examine_drafts(folder: str) -> Iterator[Finding]:
+    """Find drafts of dead writers in one folder."""
+    for path in dead_drafts(folder):
+        yield Finding(
+            kind="orphan_draft",
+            path=path,
+            what="the draft of a writer that was killed; it counts for nothing",
+            remedy="it is removed",
+            mend=partial(syscalls.unlink, path),
+        )
 
 
 def examine_locks(team: Team, held: Held) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from typing import Any, Literal
 
 from swarm.core.identity import USER
@@ -90,6 +91,14 @@ class PermissionStore:
             files.discard(draft)
         syscalls.unlink(self._path(self._layout.pending_dir, resolution.id))
         return first
+
+    def forget_answered(self) -> None:
+        """Remove the open files of questions that stand in their answers, too: who answered was killed."""
+        for name in _ids(self._layout.pending_dir):
+            with suppress(CorruptStateError):
+                answered = self.resolution(name)
+                if answered is not None and answered.request is not None:
+                    syscalls.unlink(self._path(self._layout.pending_dir, name))
 
     def pending(self) -> tuple[PermissionRequest, ...]:
         """Return the open questions, oldest first; files that are no question are passed over."""

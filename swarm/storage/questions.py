@@ -89,9 +89,11 @@ def expire(team: Team, request: PermissionRequest, why: str) -> bool:
 def close_stale(team: Team, mine: Callable[[PermissionRequest], bool] | None = None) -> int:
     """Close the questions whose time is over or whose asker is gone, and return how many there were.
 
-    With `mine` only those for which it is true. Safe beside others that do the same.
+    With `mine` only those for which it is true. Safe beside others that do the same. Removes what answerers
+    that were killed left of questions, too.
     """
     closed = 0
+    team.permissions.forget_answered()
     for request in team.permissions.pending():
         if mine is None or mine(request):
             why = why_stale(team, request)

@@ -5,8 +5,6 @@ python -m tests.support.cost_kills FOLDER CHANGE
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,7 +14,7 @@ from swarm.core.costs import parse_entry_line
 from swarm.errors import StateError
 from swarm.storage.syscalls import fault_hook
 from swarm.storage.team import Team
-from tests.support.faults import KillAt, Point, Recorder
+from tests.support.faults import Recorder, die_at
 from tests.support.stores import copied, make_team, reopened
 
 MODEL = "claude-sonnet-5-5"
@@ -59,22 +57,11 @@ def main(folder: str, name: str) -> None:
     for number, point in enumerate(points):
         survivor = copied(template, number)
         survivor.costs.table()  # read already when the other one dies
-        die_in(survivor, name, point)
+        die_at(point, CHANGES[name], reopened(survivor))
         # One line is the change: it is not there until its last byte is.
         assert survivor.costs.table().spent == reopened(survivor).costs.table().spent == WORST, point
         go_on(survivor)
     sys.stdout.write(f"{len(points)}\n")
-
-
-def die_in(team: Team, name: str, point: Point) -> None:
-    child = os.fork()
-    if child == 0:
-        with fault_hook(KillAt(point)):
-            CHANGES[name](reopened(team))
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status), point
-    assert os.WTERMSIG(status) == signal.SIGKILL, point
 
 
 def go_on(team: Team) -> None:

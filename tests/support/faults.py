@@ -8,10 +8,15 @@ import os
 import signal
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple
+
+from swarm.storage.syscalls import fault_hook
 
 _LOOKS = frozenset({"open", "stat", "fstat", "read", "list", "scan", "lock"})
 """Calls that change nothing: a process that dies at one leaves what it would leave at the next other one."""
+
+_NEEDS_ROOM = frozenset({"create", "append", "write", "mkdir", "link", "symlink", "rename"})
 
 
 class Point(NamedTuple):
@@ -43,6 +48,10 @@ class Recorder:
     def changing_points(self) -> list[Point]:
         """Return the points that differ in what is on disk: before each call that changes it, and inside."""
         return [point for point in self.points() if point.call not in _LOOKS]
+
+    def growing_points(self) -> list[Point]:
+        """Return the points at which a full disk refuses to go on."""
+        return [point for point in self.points() if point.call in _NEEDS_ROOM]
 
 
 class _At(ABC):
@@ -82,11 +91,36 @@ class FailAt(_At):
             raise OSError(self._code, "refused by the test", path)
 
 
+class FullDisk(FailAt):
+    """Refuses from there on all that needs room; reading and removing go on."""
+
+    def __init__(self, point: Point) -> None:
+        super().__init__(point, lasting=True)
+
+    def __call__(self, call: str, path: str, size: int) -> int | None:
+        if self._begun and call not in _NEEDS_ROOM:
+            return None
+        return super().__call__(call, path, size)
+
+
 class KillAt(_At):
     """Ends the process as `kill -9` does."""
 
     def _hit(self, path: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_at(point: Point, deed: Callable[..., object], *args: object) -> None:
+    """Do this, with these arguments, in a forked child that is killed at this place."""
+    child = os.fork()
+    if child == 0:
+        ends_with_parent()
+        with fault_hook(KillAt(point)):
+            deed(*args)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), point
+    assert os.WTERMSIG(status) == signal.SIGKILL, point
 
 
 def ends_with_parent() -> None:

@@ -12,9 +12,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from swarm.core.identity import LEADER
@@ -23,7 +22,7 @@ from swarm.storage.layout import Layout
 from swarm.storage.syscalls import fault_hook
 from swarm.storage.team import Team
 from swarm.testing.clock import FakeClock
-from tests.support.faults import KillAt, Point, Recorder
+from tests.support.faults import Point, Recorder, die_at
 from tests.support.stores import SETTINGS, a_message, make_team
 from worker.session.mail import MailReader
 from worker.session.transcript import Transcript, mail_given, read_transcript
@@ -89,7 +88,7 @@ class Reader:
         """Let a reader that finds these files be killed there; return what it left."""
         self.put_back(files)
         team = self.begin_life()
-        _killed(point, lambda: take(team))
+        die_at(point, take, team)
         return self.files()
 
     def _paths(self) -> Iterator[Path]:
@@ -105,17 +104,6 @@ def take(team: Team) -> None:
     transcript = Transcript(path, team.clock, session="q7m2xk4d", run_id="k3v9qd7m.w1.1", task="1")
     transcript.start(cause="claim", model="scripted")
     reader.take(transcript)
-
-
-def _killed(point: Point, act: Callable[[], None]) -> None:
-    child = os.fork()
-    if child == 0:
-        with fault_hook(KillAt(point)):
-            act()
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status), point
-    assert os.WTERMSIG(status) == signal.SIGKILL, point
 
 
 def check(reader: Reader) -> None:

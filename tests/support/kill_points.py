@@ -8,15 +8,12 @@ STEP the next process, which repeats the operation, is killed as well, at one in
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from itertools import count
 from pathlib import Path
 
-from swarm.storage.syscalls import fault_hook
 from swarm.storage.team import Team
-from tests.support.faults import KillAt, Point
+from tests.support.faults import Point, die_at
 from tests.support.stores import (
     OPERATIONS,
     check_recovery,
@@ -68,14 +65,7 @@ def twice(folder: str, name: str, step: str) -> None:
 
 
 def _die_in(team: Team, name: str, point: Point) -> None:
-    child = os.fork()
-    if child == 0:
-        with fault_hook(KillAt(point)):
-            OPERATIONS[name](reopened(team))
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status), point
-    assert os.WTERMSIG(status) == signal.SIGKILL, point
+    die_at(point, OPERATIONS[name], reopened(team))
 
 
 if __name__ == "__main__":

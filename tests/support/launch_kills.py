@@ -5,8 +5,6 @@ python -m tests.support.launch_kills FOLDER
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from itertools import count
 from pathlib import Path
@@ -21,7 +19,7 @@ from swarm.storage.clock import SystemClock
 from swarm.storage.syscalls import fault_hook
 from swarm.storage.team import Team, list_teams, open_team
 from swarm.teamfile.reader import load_team_file
-from tests.support.faults import KillAt, Point, Recorder, ends_with_parent
+from tests.support.faults import Recorder, die_at
 
 SETTINGS = Settings(durability="none").scaled(0.1)
 TEAM = """
@@ -48,7 +46,7 @@ def main(folder: str) -> None:
     taken_up = 0
     for point in recorder.changing_points():
         root = next(roots)
-        die_at(point, folder, root)
+        die_at(point, begin, folder, root)
         found = bool(list_teams(root))
         taken_up += found
         (resume if found else begin)(folder, root).close()
@@ -80,18 +78,6 @@ def tasks_of(root: str) -> list[Task]:
     tasks = team.tasks(USER).list_tasks()
     team.close()
     return [task.replace(created_at=None, updated_at=None, seq=None) for task in tasks]
-
-
-def die_at(point: Point, folder: str, root: str) -> None:
-    child = os.fork()
-    if child == 0:
-        ends_with_parent()
-        with fault_hook(KillAt(point)):
-            begin(folder, root)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status), point
-    assert os.WTERMSIG(status) == signal.SIGKILL, point
 
 
 if __name__ == "__main__":

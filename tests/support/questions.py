@@ -10,8 +10,21 @@ from swarm.core.permission import PermissionRequest, request_digest
 from swarm.core.times import format_time
 from swarm.storage import processes
 from swarm.storage.team import Team
+from tests.support.stores import RUN_OF
+from worker.context.agent import AgentContext
 
 _WAITS_SECONDS = 600
+
+W1 = AgentContext(
+    name="w1",
+    team="demo",
+    role=None,
+    run_id=RUN_OF["w1"],
+    color=None,
+    model="scripted",
+    permission_mode="default",
+)
+"""Who asks in a team of `make_team`."""
 
 
 def ask(

@@ -10,9 +10,6 @@ change can be made again.
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import signal
 import stat
 import sys
 from collections.abc import Callable
@@ -24,13 +21,11 @@ from swarm.core.identity import LEADER
 from swarm.core.permission import PermissionRequest, Resolution
 from swarm.core.roster import Member
 from swarm.errors import StateError, StorageIOError
-from swarm.storage.layout import Layout
 from swarm.storage.mail import EVERYONE, send
 from swarm.storage.syscalls import fault_hook
 from swarm.storage.team import Team
-from swarm.testing.clock import FakeClock
-from tests.support.faults import FailAt, KillAt, Point, Recorder
-from tests.support.stores import NAMES, RUN_OF, SETTINGS, a_message, make_team
+from tests.support.faults import FailAt, Point, Recorder, die_at
+from tests.support.stores import NAMES, RUN_OF, a_message, copied, make_team
 
 _AT = "2026-11-30T12:32:40.000Z"
 _DAMAGED = b'[{"from": "w2", "te'
@@ -114,14 +109,6 @@ def check_files(team: Team) -> None:
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0 or path.read_bytes() == _DAMAGED, path
 
 
-def copied(template: Path, number: int | str) -> Team:
-    root = template.parent / f"copy-{number}"
-    shutil.copytree(template, root, symlinks=True)
-    clock = FakeClock()
-    clock.advance(60.0)
-    return Team(Layout(root=str(root)).team("demo"), SETTINGS, clock)
-
-
 def main(folder: str, name: str) -> None:
     template = Path(folder) / "template"
     prepare(template)
@@ -157,14 +144,7 @@ def _again(change: Callable[[Team], object], team: Team) -> None:
 
 
 def _killed(point: Point, change: Callable[[Team], object], team: Team) -> None:
-    child = os.fork()
-    if child == 0:
-        with fault_hook(KillAt(point)):
-            change(team)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status), point
-    assert os.WTERMSIG(status) == signal.SIGKILL, point
+    die_at(point, change, team)
 
 
 def _refused(point: Point, change: Callable[[Team], object], team: Team) -> None:

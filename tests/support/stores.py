@@ -135,7 +135,7 @@ def state_of(team: Team) -> dict[str, Any]:
     }
 
 
-def copied(template: Path, number: int) -> Team:
+def copied(template: Path, number: int | str) -> Team:
     """Return the team of a copy of this root, a minute later."""
     root = template.parent / f"copy-{number}"
     shutil.copytree(template, root, symlinks=True)

@@ -111,6 +111,8 @@ async def _judged(gate: Gate, tool: Tool[Any], given: ToolInput, call: Call) -> 
     try:
         decision = await gate(tool, given, call)
     except Exception as error:
+        if is_full(error):  # nobody was asked: the same call is judged when there is room again
+            raise
         logger.exception("permission check failed", extra={"swarm_tool": tool.name})
         raise _RefusedError(
             f"{tool.name} was not permitted: the permission check itself failed ({error})."

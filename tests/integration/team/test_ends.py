@@ -12,6 +12,7 @@ from swarm.core.identity import LEADER
 from swarm.core.message import shutdown_request
 from swarm.core.spawn import RuleSet
 from swarm.core.times import format_time
+from swarm.leader.questions import answer, open_questions
 from swarm.storage.syscalls import fault_hook
 from tests.integration.team.steps import (
     NEVER_ENDS,
@@ -177,6 +178,27 @@ async def test_no_room_for_what_a_call_does_is_no_attempt(make) -> None:
         await team.until_finished()
 
     assert len(refused) == 4
+    assert (team.task("a").status, team.task("a").attempts) == ("completed", 0)
+
+
+async def test_no_room_for_a_question_is_no_attempt(make) -> None:
+    """Nobody was asked, so nobody has denied it: the same call is asked for when there is room again."""
+    script = [{"calls": [{"Bash": {"command": "echo x >> out"}}]}, {"say": "Done."}]
+    team = make(task("a", script=script), teammates=[W1], permissions={"mode": "default"})
+    refused: list[str] = []
+
+    def full(name: str, path: str, size: int) -> None:
+        if path.endswith("/permissions/numbers.json") and name == "rename" and len(refused) < 2:
+            refused.append(path)
+            raise OSError(28, "No space left on device")
+
+    with fault_hook(full):
+        team.start("w1")
+        await team.until(lambda: open_questions(team.team), "it is asked")
+    answer(team.team, "1", "allow")
+    await team.until_finished()
+
+    assert len(refused) == 2
     assert (team.task("a").status, team.task("a").attempts) == ("completed", 0)
 
 

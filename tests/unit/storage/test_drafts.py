@@ -10,7 +10,7 @@ import pytest
 
 from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER
-from swarm.storage.health import examine_team, mend
+from swarm.storage.health import examine_root, examine_team, mend
 from swarm.storage.pruning import dead_drafts
 from swarm.storage.team import Team
 from tests.support.stores import a_message
@@ -85,3 +85,17 @@ def test_doctor_leaves_the_draft_of_a_living_writer(team: Team, end: str) -> Non
 def test_mail_of_a_killed_sender_is_no_mail(team: Team) -> None:
     plant(team, f"inboxes/.{LEADER}.{NOBODY}.tmp")
     assert team.inbox(LEADER).peek() == ()
+
+
+def test_doctor_removes_the_drafts_of_our_plans_alone(team: Team) -> None:
+    """Other clients keep their plans in the same folder."""
+    folder = Path(team.root, "plans")
+    folder.mkdir()
+    ours = folder / f".plan_approval-1796042339393@w1@demo.md.{NOBODY}.tmp"
+    theirs = folder / f".crimson-otter.md.{NOBODY}.tmp"
+    for path in (ours, theirs):
+        path.write_text("half")
+    (outcome,) = mend(lambda: examine_root(team.root, team.settings, team.clock))
+
+    assert (outcome.finding.kind, outcome.finding.path, outcome.fixed) == ("orphan_draft", str(ours), True)
+    assert list(folder.iterdir()) == [theirs]
