@@ -17,6 +17,8 @@ from swarm.teamfile.model import Answer
 logger = logging.getLogger(__name__)
 
 _SOURCE = "team file"
+_MAY_PASS = ("io_error", "busy")
+"""Errors after which the next look tries again."""
 
 
 class AskedOfTheRun:
@@ -48,10 +50,12 @@ class AskedOfTheRun:
         try:
             answer(self._team, request.id, fitting.answer, by=LEADER, via="rule", note=fitting.note)
         except SwarmError as error:
-            if error.code != "already_resolved":
+            if error.code == "already_resolved":
+                return True
+            if error.code not in _MAY_PASS:
                 self._refused.add(request.id)
-                logger.warning("question not answered", extra={"swarm_error": str(error)})
-                return False
+            logger.warning("question not answered", extra={"swarm_error": str(error)})
+            return False
         return True
 
     def _fits(self, rule: Rule, request: PermissionRequest) -> bool:

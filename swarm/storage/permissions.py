@@ -86,7 +86,7 @@ class PermissionStore:
         content = files.json_bytes(render_resolution(resolution))
         files.write_draft(draft, content, sync=self._settings.durability != "none")
         try:
-            first = syscalls.link(draft, path)
+            first = syscalls.link(draft, path) or _is_one_file(draft, path)
         finally:
             files.discard(draft)
         syscalls.unlink(self._path(self._layout.pending_dir, resolution.id))
@@ -184,9 +184,10 @@ class PermissionStore:
     def _find_request(self, name: str) -> PermissionRequest | None:
         try:
             found = files.find_object(self._path(self._layout.pending_dir, name))
-            return None if found is None else parse_request(found)
+            request = None if found is None else parse_request(found)
         except (CorruptStateError, ValueError):
             return None
+        return request if request is not None and request.id == name else None
 
     @staticmethod
     def _path(folder: str, request_id: str) -> str:
@@ -198,6 +199,12 @@ class PermissionStore:
 def _ids(folder: str) -> list[str]:
     names = (e.removesuffix(_SUFFIX) for e in syscalls.list_folder(folder) if e.endswith(_SUFFIX))
     return sorted(name for name in names if _ID.fullmatch(name))
+
+
+def _is_one_file(one: str, other: str) -> bool:
+    """Tell whether a link was made after all: a network mount repeats one whose reply got lost."""
+    states = syscalls.find_stat(one), syscalls.find_stat(other)
+    return states[0] is not None and states[1] is not None and os.path.samestat(states[0], states[1])
 
 
 def _unknown(ref: str) -> NotFoundError:

@@ -79,7 +79,7 @@ def test_of_people_and_leaders_that_answer_at_once_the_first_counts(tmp_path: Pa
         assert {code for code, _ in told.values()} <= {0, 4}
         assert {error["details"]["outcome"] for error in errors} == {counted.outcome}
         assert {error["details"]["at"] for error in errors} == {counted.at}
-    resolved = [event.data["number"] for _, event in team.events.read() if event.event == "permission_resolved"]
-    assert sorted(resolved) == list(range(1, 9))
+    told_of = [one.data["number"] for _, one in team.events.read() if one.event == "permission_resolved"]
+    assert sorted(told_of) == list(range(1, 9))
     always = any(one.rule for one in team.permissions.list_resolved())
     assert team.permissions.load_rules() == (("Bash(pip install:*)",) if always else (), ())

@@ -64,12 +64,44 @@ def test_first_answer_counts(team: Team) -> None:
     assert os.listdir(team.layout.resolved_dir) == ["perm-1-a.json"]
 
 
+def test_answer_whose_link_a_network_mount_repeats_is_the_first(team: Team, monkeypatch) -> None:
+    """The reply got lost, so the mount asks again, and finds the name taken: by what it has made itself."""
+    link = os.link
+
+    def twice(old: str, new: str) -> None:
+        link(old, new)
+        link(old, new)
+
+    monkeypatch.setattr(os, "link", twice)
+    assert team.permissions.resolve(a_resolution(outcome="deny"))
+    assert not team.permissions.resolve(a_resolution())
+    assert team.permissions.resolution("perm-1-a") == a_resolution(outcome="deny")
+
+
+def left_by_a_killed_resolver(team: Team, **answer: Any) -> Path:
+    path = Path(team.layout.pending_dir, "perm-1-a.json")
+    asked = team.permissions.request(a_request())
+    pending = path.read_bytes()
+    team.permissions.resolve(a_resolution(**{"request": render_request(asked)} | answer))
+    path.write_bytes(pending)
+    return path
+
+
 def test_answered_question_that_a_killed_resolver_left_is_not_asked_again(team: Team) -> None:
-    team.permissions.request(a_request())
-    pending = Path(team.layout.pending_dir, "perm-1-a.json").read_bytes()
-    team.permissions.resolve(a_resolution())
-    Path(team.layout.pending_dir, "perm-1-a.json").write_bytes(pending)
+    path = left_by_a_killed_resolver(team)
     assert team.permissions.pending() == ()
+    team.permissions.forget_answered()
+    assert not path.exists()
+
+
+def test_question_that_stands_nowhere_else_is_not_forgotten(team: Team) -> None:
+    """An answer of another program may lack it, and one that is damaged says nothing."""
+    path = left_by_a_killed_resolver(team, request=None)
+    team.permissions.forget_answered()
+    assert path.exists()
+    Path(team.layout.resolved_dir, path.name).write_text("{")
+    team.permissions.forget_answered()
+    assert path.exists()
 
 
 def test_questions_come_oldest_first_and_garbage_is_passed_over(team: Team) -> None:
@@ -77,6 +109,8 @@ def test_questions_come_oldest_first_and_garbage_is_passed_over(team: Team) -> N
     team.permissions.request(a_request("perm-9-a", "2026-11-30T12:00:01.000Z"))
     Path(team.layout.pending_dir, "perm-3-c.json").write_text("{")
     Path(team.layout.pending_dir, "perm-4-d.json").write_text("{}")
+    named_as_another = render_request(a_request("perm-2-b").replace(number=7))
+    Path(team.layout.pending_dir, "perm-6-f.json").write_text(json.dumps(named_as_another))
     Path(team.layout.pending_dir, "not an id.json").write_text("{}")
     Path(team.layout.pending_dir, ".perm-5-e.4711.tmp").write_text("{")
     assert [request.id for request in team.permissions.pending()] == ["perm-9-a", "perm-2-b"]
