@@ -29,6 +29,7 @@ from swarm.storage.health_folders import (
     held_lock,
 )
 from swarm.storage.health_lines import examine_lines, examine_mail
+from swarm.storage.health_permissions import examine_permissions
 from swarm.storage.health_roster import examine_rosters
 from swarm.storage.health_tasks import examine_tasks
 from swarm.storage.layout import Layout
@@ -59,7 +60,7 @@ def examine_team(team: Team, end_tools: EndTools, held: Held | None = None) -> t
     first = (examine_folders, partial(examine_locks, held=held), partial(examine_tasks, held=held))
     found = [finding for part in first for finding in _guarded(team, part)]
     mail, lines = partial(examine_mail, held=held), partial(examine_lines, held=held)
-    rest = (examine_secrets, mail, lines, examine_leftovers)
+    rest = (examine_secrets, mail, lines, examine_permissions, examine_leftovers)
     if not any(
         finding.kind == "cut_journal" for finding in found
     ):  # whose table nobody reads without mending it

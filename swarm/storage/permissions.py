@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -109,6 +110,14 @@ class PermissionStore:
         names = [name for name in asked if name + _SUFFIX not in answered]
         found = [request for name in names if (request := self._find_request(name)) is not None]
         return tuple(sorted(found, key=lambda one: (one.created_at, one.number or 0, one.id)))
+
+    def unreadable(self) -> Iterator[str]:
+        """Yield the files without an answer that are no question, whoever wrote them."""
+        for name in _ids(self._layout.pending_dir):
+            path = self._path(self._layout.pending_dir, name)
+            answered = syscalls.find_stat(self._path(self._layout.resolved_dir, name)) is not None
+            if not answered and self._find_request(name) is None and syscalls.find_stat(path) is not None:
+                yield path
 
     def find(self, ref: str) -> PermissionRequest | Resolution:
         """Return a question by its number or id, or its answer; NotFoundError `no_such_request`."""

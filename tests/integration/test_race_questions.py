@@ -42,7 +42,7 @@ from swarm.teamfile.model import Answer
 deed = name.split("-")[0]
 if deed == "leader":
     foreseen = [Answer(match="Bash(pip install 0)", answer="allow", note="foreseen")]
-    run = AskedOfTheRun(team, foreseen, workspace="/", home="/root")
+    run = AskedOfTheRun(team, foreseen, workspace="/", home="/")
     while run.look():
         pass
     say([])

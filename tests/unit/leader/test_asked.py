@@ -25,7 +25,7 @@ def team(tmp_path: Path) -> Team:
 def test_question_that_was_foreseen_is_answered_and_others_wait(team: Team) -> None:
     ask(team)
     other = ask(team, "make all", rule=None)
-    assert AskedOfTheRun(team, FORESEEN, "/", "/root").look()
+    assert AskedOfTheRun(team, FORESEEN, "/", "/").look()
     assert team.permissions.pending() == (other,)
     given = team.permissions.find("1")
     assert isinstance(given, Resolution)
@@ -35,7 +35,7 @@ def test_question_that_was_foreseen_is_answered_and_others_wait(team: Team) -> N
 def test_answer_that_could_not_be_written_is_given_at_the_next_look(team: Team) -> None:
     """Nobody else would: whoever runs the team has answered in advance."""
     ask(team)
-    run = AskedOfTheRun(team, FORESEEN, "/", "/root")
+    run = AskedOfTheRun(team, FORESEEN, "/", "/")
     refused: list[str] = []
 
     def full(name: str, path: str, size: int) -> None:
@@ -54,7 +54,7 @@ def test_question_that_was_changed_is_left_to_a_person(team: Team) -> None:
     asked = ask(team)
     path = Path(team.layout.pending_dir, f"{asked.id}.json")
     path.write_text(path.read_text().replace("pip install x", "pip install y"))
-    run = AskedOfTheRun(team, FORESEEN, "/", "/root")
+    run = AskedOfTheRun(team, FORESEEN, "/", "/")
     assert run.look()
     assert run.look()
     assert len(team.permissions.pending()) == 1

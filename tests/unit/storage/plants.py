@@ -184,6 +184,7 @@ PLANTS: dict[str, Callable[[Team], object]] = {
     "dead_claim": lambda team: dead(team, "w2"),
     "dead_agent": lambda team: dead(team, "w1"),
     "leftover_secret": lambda team: secret(team, age=team.settings.ready_timeout_seconds + 1),
+    "damaged_request": lambda team: write(f"{team.layout.pending_dir}/perm-1-a.json", '{"id": "perm-1-a"}'),
     "damaged_inbox": lambda team: write(team.layout.inbox("w2"), "[{"),
     "stray_mail": stray_item,
     "damaged_lines": lambda team: append(team.layout.overflow("w1"), "no message\n"),

@@ -50,6 +50,17 @@ def tree(root: Path) -> dict[str, tuple[int, int, bytes | str]]:
     return found
 
 
+def test_rules_that_cannot_be_read_are_told_of_and_stay(tmp_path: Path) -> None:
+    """Set aside, they would deny nothing any more."""
+    team = sound_team(tmp_path)
+    write(team.layout.rules, '{"deny": ["Bash(rm:*)"')
+    (outcome,) = mend(lambda: examine(team))
+
+    assert (outcome.finding.kind, outcome.finding.remedy, outcome.fixed) == ("damaged_rules", "", False)
+    assert "every call is denied" in outcome.finding.what
+    assert Path(team.layout.rules).read_text() == '{"deny": ["Bash(rm:*)"'
+
+
 LOSES_LINES = ("damaged_journal", "cut_journal")
 
 
@@ -101,6 +112,7 @@ KEPT = {
     "damaged_task_file: no task": "[1]",
     "unknown_task_file": "no task",
     "damaged_record": "{",
+    "damaged_request": '{"id": "perm-1-a"}',
     "torn_tail": '{"seq":',
     "torn_tail: events": '{"time":',
     "torn_tail: transcript": '{"type":',
