@@ -195,7 +195,9 @@ def _after_error(team: Team, deed: Callable[[Team], object], hook: Hook, states:
 
 
 def go_on(team: Team, seen: State) -> None:
-    """Check that answers stand, that others are given and asked for, and that nothing is left to mend."""
+    """Check that rules are of answers, that answers stand, and that others go on: nothing is left to mend."""
+    given = [answered.rule for answered, _ in seen["answers"].values()]
+    assert all(rule in given for rule in seen["rules"][0])
     for number, (answered, _) in seen["answers"].items():
         other = "deny" if answered.outcome == "allow" else "allow"
         assert _answered_by(team, number, other) == answered.outcome
