@@ -89,10 +89,13 @@ class PermissionGate:
             return decision.replace(behavior="deny", reason=f"It was asked for, but {error}.", why="expired")
         if answer.outcome == "allow":
             now = self._judge(call)
-            if now.behavior != "ask" and answer.input is None:
+            decided = now.behavior != "ask" and answer.input is None
+            if decided and now.behavior == "deny":
                 return now
             if answer.by != RUNTIME and answer.note:
                 self._notes.append(_note(call, answer))
+            if decided:
+                return now
             changed = None if answer.input == call.input else answer.input
             reason = f"{_who(answer)} allowed it."
             return decision.replace(behavior="allow", reason=reason, why="person", input=changed)
