@@ -88,12 +88,14 @@ class PermissionGate:
         except Unanswered as error:
             return decision.replace(behavior="deny", reason=f"It was asked for, but {error}.", why="expired")
         if answer.outcome == "allow":
+            changed = None if answer.input == call.input else answer.input
             now = self._judge(call)
-            if now.behavior != "ask" and answer.input is None:
+            if changed is None and now.behavior == "deny":
                 return now
             if answer.by != RUNTIME and answer.note:
                 self._notes.append(_note(call, answer))
-            changed = None if answer.input == call.input else answer.input
+            if changed is None and now.behavior == "allow":
+                return now
             reason = f"{_who(answer)} allowed it."
             return decision.replace(behavior="allow", reason=reason, why="person", input=changed)
         if answer.outcome == "expired":

@@ -179,6 +179,17 @@ async def test_notes_arrive_with_the_next_request_on_both_branches(asking) -> No
     )
 
 
+async def test_note_arrives_too_where_the_answer_adds_a_rule(asking) -> None:
+    team = asking(bash("touch a"))
+    session = begun(team)
+    await asked(team)
+    answer(team.team, "1", "allow", note="keep it small", always=True)
+    await session
+
+    last = team.messages("w1", team.sessions("w1")[-1])[-2]
+    assert "keep it small" in last["content"][1]["text"]
+
+
 async def test_person_may_change_what_is_run(asking) -> None:
     team = asking(bash("touch a"))
     session = begun(team)
@@ -256,14 +267,15 @@ async def test_rule_of_an_answer_whose_giver_was_killed_is_added_all_the_same(as
     assert [event.event for event in team.events("rule_added")] == ["rule_added"]
 
 
-async def test_what_is_forbidden_meanwhile_stays_forbidden(asking, monkeypatch) -> None:
+@pytest.mark.parametrize("given", [{}, {"input": {"command": "touch a"}}], ids=["as asked", "its own input"])
+async def test_what_is_forbidden_meanwhile_stays_forbidden(asking, monkeypatch, given) -> None:
     team = asking(bash("touch a"), denied=True)
     session = begun(team)
     (request,) = await asked(team)
     resolve = team.team.permissions.resolve
     monkeypatch.setattr(team.team.permissions, "resolve", lambda _: False)  # as if both came in one moment
     team.team.permissions.add_rule("deny", "Bash(touch:*)")
-    resolve(answer_to(request))
+    resolve(answer_to(request, **given))
     await session
     assert "a" not in tree_names(team)
 

@@ -194,6 +194,44 @@ DENIED = [
     "a=rm; rm",
     "function f { rm x; }",
     "coproc rm x",
+    # by another word that runs what follows it
+    *(
+        f"{wrapper} rm x"
+        for wrapper in (
+            *("taskset 1", "chrt 1", "runuser -u x", "pkexec", "systemd-run", "setpriv", "fakeroot"),
+            *("prlimit", "setarch", "linux64", "unbuffer", "entr", "numactl", "start-stop-daemon --exec"),
+            *("toybox", "xvfb-run", "tini --", "gosu x", "firejail", "bwrap", "gdb --args", "valgrind"),
+            *(
+                "perf stat",
+                "hyperfine",
+                "gtimeout 5",
+                "caffeinate",
+                "tmux new-session",
+                "screen -dm",
+                "at now",
+            ),
+            *("npm exec", "pnpm dlx", "yarn exec", "conda run", "pdm run", "pipenv run", "bundle exec"),
+            *(
+                "mise exec --",
+                "/lib64/ld-linux-x86-64.so.2",
+                "mapfile -C",
+                "sg root -c",
+                "sshpass -p y ssh h",
+            ),
+        )
+    ),
+    # in the value of an option or a variable
+    "env -S'rm x'",
+    "env --split-string='rm x'",
+    "su --command='rm x'",
+    "script -qc'rm x'",
+    "ssh -oProxyCommand='rm x' h",
+    "flock f -c'rm x'",
+    "GIT_PAGER='rm x' git log",
+    "EDITOR=rm git commit",
+    "env PAGER='rm x' man ls",
+    "a[1]=2 rm x",
+    "A[i]+=x rm y",
 ]
 
 
@@ -207,7 +245,10 @@ def test_what_a_deny_rule_for_bash_finds(world, command):
 
 @pytest.mark.parametrize(
     "command",
-    ["rmdir x", "git rm x", "echo rm", "grep rm file", "ls rm", "cat farm", "git commit -m rm", "alarm"],
+    [
+        *("rmdir x", "git rm x", "echo rm", "grep rm file", "ls rm", "cat farm", "git commit -m rm", "alarm"),
+        *("docker rm x", "npm rm x", "make X=rm", "pytest --deselect=rm", "env FOO=farm ls"),
+    ],
 )
 def test_what_a_deny_rule_for_bash_leaves_alone(world, command):
     """A word among the arguments is not the program."""
