@@ -1,4 +1,4 @@
-"""Every kind of tool that can be asked about, wherever its agent runs: allowed, denied, and never answered."""
+"""Every kind of tool that can be asked about, wherever its agent runs: allowed, denied, never answered."""
 
 from __future__ import annotations
 
@@ -99,22 +99,21 @@ def results(shell: Shell, name: str) -> list[dict[str, Any]]:
 
 
 def answer_all(shell: Shell, outcome: str, before: dict[str, str]) -> list[PermissionRequest]:
-    """Answer each question as it comes, or let its time be over; see that until then nothing of it has run."""
+    """Answer each question as it comes, or end its time; see that until then nothing of it has run."""
     seen: list[PermissionRequest] = []
 
-    def next_one() -> PermissionRequest | None:
-        known = {one.id for one in seen}
-        return next((one for one in until_asked(shell) if one.id not in known), None)
+    def new_ones() -> list[PermissionRequest]:
+        return [one for one in until_asked(shell) if one.id not in {known.id for known in seen}]
 
     while len(seen) < len(CALLS) + 1:
-        request = wait_until(next_one, timeout=30, what="the next question")
+        request = wait_until(new_ones, timeout=30, what="the next question")[0]
         if outcome != "allow":
             assert tree(shell) == before
         seen.append(request)
         if outcome == "expired":
             end_its_time(shell, request)
         else:
-            answer(team_of(shell), request.id, outcome, note=NOTE)  # type: ignore[arg-type]
+            answer(team_of(shell), request.id, "allow" if outcome == "allow" else "deny", note=NOTE)
     return seen
 
 

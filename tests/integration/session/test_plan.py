@@ -12,9 +12,10 @@ from swarm.permissions.modes import MODES_BUILT, PLAN
 from swarm.storage.questions import expire
 from tests.integration.session.steps import a_task, asked, bash, write
 from tests.support.live_team import LiveTeam
+from tests.support.models import Answer
+from worker.claim import Outcome
 from worker.messages import assistant_message, tool_use
 from worker.planning import PlanReminders
-from worker.claim import Outcome
 from worker.tools.plan_mode import PlanMode
 
 HANDS_IN = {"ExitPlanMode": {"plan": "# Plan\n\n1. Write made.txt."}}
@@ -92,7 +93,10 @@ async def test_what_is_approved_is_approved_for_that_agent_and_task_alone(make) 
     await asked(team)
     answer(team.team, "1", "allow")
     await session
-    plays = [assistant_message(tool_use("t", "Write", {"file_path": "again.txt", "content": "x"})), "Done."]
+    plays: list[Answer] = [
+        assistant_message(tool_use("t", "Write", {"file_path": "again.txt", "content": "x"})),
+        "Done.",
+    ]
     again = await team.session("w1", *plays, permission_mode=PLAN, mode_after_plan="acceptEdits")
 
     assert again is not None
