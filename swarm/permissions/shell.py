@@ -17,6 +17,7 @@ COMMAND_MAX_CHARS = 16_000
 """A longer command is not taken apart: no allow rule matches it, and every deny rule does."""
 
 _SPLIT = re.compile(f"[{re.escape(SEPARATORS)}]")
+_SIGNS = re.compile(r"[;&|<>()`]+")
 _BLANKS = re.compile(r"\s+")
 _QUOTES = re.compile(r"\\\n|['\"\\]")
 _QUOTED_BLANKS = re.compile(r"\\[ \t]|'[^']*'|\"[^\"]*\"")
@@ -47,6 +48,12 @@ _WRAPPERS = frozenset(
 )
 """Words that run the words after them."""
 
+_WITH_A_VALUE = frozenset(
+    "--git-dir --work-tree --namespace --prefix --cwd --dir --host --context --config --kubeconfig --file "
+    "--project-directory --filter --profile --region".split()
+)
+"""Long options with a word of their own behind them; a short one may have one."""
+
 _RUNNERS = frozenset("npm pnpm yarn conda mamba micromamba rye pdm pipenv bundle mise".split())
 _RUN = frozenset("exec run dlx x".split())
 _LOADER = re.compile(r"ld(?:-linux|-musl|\.so|64\.so)")
@@ -65,6 +72,7 @@ _GO_ON_BEHIND = re.compile(
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _WRAPPED_WORDS_MAX = 300
 _OPTION_LETTERS_MAX = 4
+_OPTIONS_MAX = 100
 _EXPANSIONS_MAX = 64
 _NESTED_MAX = 4
 _VALUE_MAX_CHARS = 400
@@ -181,6 +189,15 @@ def find_program(words: Sequence[str]) -> str | None:
     return None if _runs_words([os.path.basename(word), *text.split()[1:2]]) else word
 
 
+def has_separators(text: str) -> bool:
+    return _SPLIT.search(text) is not None
+
+
+def spaced(text: str) -> str:
+    """Return the text with one blank on either side of what separates commands."""
+    return single_blanks(_SIGNS.sub(r" \g<0> ", text))
+
+
 def single_blanks(text: str) -> str:
     return _BLANKS.sub(" ", text).strip()
 
@@ -207,6 +224,7 @@ def _inner(words: list[str]) -> Iterator[str]:
         return
     words = [os.path.basename(words[0]), *words[1:]]
     yield " ".join(words)
+    yield from _without_options(words)
     if not _runs_words(words):
         return
     if len(words) > _WRAPPED_WORDS_MAX:  # each of them may begin a command: too much to look at
@@ -214,6 +232,7 @@ def _inner(words: list[str]) -> Iterator[str]:
     for start in range(1, len(words)):
         for first in _beginnings(words[start]):
             yield " ".join([first, *words[start + 1 :]])
+            yield from _without_options([first, *words[start + 1 :]])
 
 
 def _runs_words(words: list[str]) -> bool:
@@ -221,6 +240,23 @@ def _runs_words(words: list[str]) -> bool:
     name = words[0]
     runs_script = name in _RUNNERS and not _RUN.isdisjoint(words[1:2])
     return name in _WRAPPERS or runs_script or _LOADER.match(name) is not None
+
+
+def _without_options(words: list[str]) -> Iterator[str]:
+    """Yield the command without the options before its first argument: `git -C x push` is `git push`."""
+    reached = {1}
+    for at in range(1, len(words)):
+        if at not in reached:
+            continue
+        word = words[at]
+        if not word.startswith("-"):
+            if at > 1:
+                yield " ".join([words[0], *words[at:]])
+            continue
+        if at > _OPTIONS_MAX:
+            raise ValueError(f"more than {_OPTIONS_MAX} options follow {words[0]}")
+        takes_word = len(word) == len("-C") or word in _WITH_A_VALUE
+        reached |= {at + 1, at + 2} if takes_word else {at + 1}
 
 
 def _beginnings(word: str) -> Iterator[str]:
