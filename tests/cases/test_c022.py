@@ -82,7 +82,7 @@ def test_it_is_at_the_lead_within_five_seconds(shell: Shell, backend: dict[str, 
         made = api.exchanges[0].finished
         assert made is not None
         (request,) = until_asked(shell)
-        wait_until(lambda: "asks for permission" in screen.text(), timeout=30, what="the screen says so")
+        wait_until(lambda: "wants Write" in screen.text(), timeout=30, what="the screen says so")
         shown = time.monotonic()
         mail = shell.swarm("mail", "team-lead", "--all", "--json").out
         assert len(api.exchanges) == 1

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ LATER = "And now the second question."
 
 
 def has(api: MessagesApi, text: str) -> bool:
-    return any(text in told(exchange.body) for exchange in api.exchanges)
+    return any(text in unescape(told(exchange.body)) for exchange in api.exchanges)
 
 
 def within(api: MessagesApi, text: str) -> float:
@@ -139,5 +140,5 @@ def test_who_has_a_task_reads_the_prompt_with_it(isolated_home: Path) -> None:
 
     first, *others = api.exchanges
     assert first.task == team.ids["a"]
-    assert PROMPT in told(first.body)
+    assert PROMPT in unescape(told(first.body))
     assert others == []

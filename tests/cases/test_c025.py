@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,6 @@ def _open_gate(live: LiveTeam, number: int) -> None:
 
 def _kind(block: str) -> str:
     """Return a report's text, or the kind of a control message."""
-    body = "\n".join(block.splitlines()[1:-1]) if block.startswith("<") else block
+    body = unescape("\n".join(block.splitlines()[1:-1])) if block.startswith("<") else block
     control = parse_control(body.strip())
     return str(control["type"]) if control else body.strip()

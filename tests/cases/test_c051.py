@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from html import unescape
 from pathlib import Path
 
 import yaml
@@ -50,4 +51,4 @@ def test_a_long_prompt_in_a_deep_folder_arrives_byte_for_byte(tmp_path: Path) ->
     transcript = home / ".claude/teams/t1/transcripts" / f"{NAME}.jsonl"
     lines = [json.loads(line) for line in transcript.read_text().splitlines()]
     first = next(line["message"]["content"] for line in lines if line["type"] == "user")
-    assert PROMPT in "".join(block["text"] for block in first)
+    assert PROMPT in unescape("".join(block["text"] for block in first))

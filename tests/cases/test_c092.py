@@ -87,9 +87,10 @@ LOOKS = {
     "events": ["events"],
     "cost": ["cost"],
     "plan": ["plan", "team.yaml"],
+    "permissions": ["permissions"],
 }
 ELSEWHERE = {"init", "validate", "completion", "doctor", "task wait"} | {
-    *("stop", "restart", "pause", "continue", "attach", "undo", "resume"),
+    *("stop", "restart", "pause", "continue", "attach", "undo", "resume", "approve", "deny"),
 }
 """Verbs that have nothing to do with a team's locks, or find nothing to do in this team: no run has begun in
 it, and nothing was committed. Doctor is a story of its own."""

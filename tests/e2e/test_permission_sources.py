@@ -96,7 +96,7 @@ def test_rules_of_a_project_wait_until_the_folder_is_trusted(shell: Shell) -> No
     file = write_team(shell, [a_task("a", FAILS)], permissions={"mode": "default"})
     path = project(shell, allow=["Bash(touch:*)"], defaultMode="bypassPermissions")
 
-    ended = shell.swarm("run", file)
+    ended = shell.swarm("run", file, "--headless")
 
     assert (
         f"Note: 1 allow rule and mode bypassPermissions of {path} not used, since the folder is not trusted"

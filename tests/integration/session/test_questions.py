@@ -179,15 +179,16 @@ async def test_notes_arrive_with_the_next_request_on_both_branches(asking) -> No
     )
 
 
-async def test_note_arrives_too_where_the_answer_adds_a_rule(asking) -> None:
+async def test_note_of_one_that_is_always_allowed_arrives_too(asking) -> None:
     team = asking(bash("touch a"))
     session = begun(team)
     await asked(team)
-    answer(team.team, "1", "allow", note="keep it small", always=True)
+    answer(team.team, "1", "allow", note="and no others", always=True)
     await session
 
     last = team.messages("w1", team.sessions("w1")[-1])[-2]
-    assert "keep it small" in last["content"][1]["text"]
+    assert "and no others" in last["content"][1]["text"]
+    assert "a" in tree_names(team)
 
 
 async def test_person_may_change_what_is_run(asking) -> None:

@@ -217,7 +217,10 @@ def test_harsh_configuration_changes_nothing(server_at, tmux, isolated_home, tmp
     wait_until(lambda: server.find_pane(ended.id) is None, timeout=5, what="an orderly end closes its pane")
     wait_until(lambda: server.find_pane(failed.id).dead, timeout=5, what="a failure stays to be read")
     assert server.read_pane(failed.id)[0] == "no such thing"
-    assert server.how_ended(failed.id, failed.pid) == 3
+    known = wait_until(
+        lambda: server.how_ended(failed.id, failed.pid), timeout=5, what="how it ended is known"
+    )
+    assert known == 3
     assert server.how_ended(failed.id, failed.pid + 1) is None
     assert server.how_ended(pane.id, pane.pid) is None
     killed = server.split(pane.window, SLEEP, mark="none", cwd="/")
