@@ -27,8 +27,8 @@ _NEVER_ASKS = "dontAsk"
 class PermissionGate:
     """Decides on the calls of one session. Rules are read for each call: a new one counts at once.
 
-    Where nobody can be asked (`headless`) what needs asking is denied at once. `check` raises when the
-    calls are no longer ours to make; then no answer is waited for.
+    Where nobody can be asked (`headless`, or a run in mode dontAsk) what needs asking is denied at once.
+    `check` raises when the calls are no longer ours to make; then no answer is waited for.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class PermissionGate:
         self._agent = agent
         self._policy = policy
         self._files = () if task is None else task.files
-        self._headless = headless
+        self._asks_nobody = headless or _NEVER_ASKS in (policy.mode, policy.mode_after_plan)
         task_id = None if task is None else task.id
         self.plan = plan_mode(team, policy, agent.name, task_id)
         self._asking = Asking(team, agent, task_id, waits, check, policy.mode_after_plan)
@@ -60,7 +60,7 @@ class PermissionGate:
             return decision
         if call.approved:
             return decision.replace(behavior="allow", why="person")
-        if self._headless or self._mode == _NEVER_ASKS:
+        if self._asks_nobody:
             self._asking.refuse(call, decision)
             return decision.replace(behavior="deny", reason=_refusal(decision))
         digest = request_digest(call.tool, call.input, call.cwd)
@@ -88,15 +88,14 @@ class PermissionGate:
         except Unanswered as error:
             return decision.replace(behavior="deny", reason=f"It was asked for, but {error}.", why="expired")
         if answer.outcome == "allow":
+            changed = None if answer.input == call.input else answer.input
             now = self._judge(call)
-            decided = now.behavior != "ask" and answer.input is None
-            if decided and now.behavior == "deny":
+            if changed is None and now.behavior == "deny":
                 return now
             if answer.by != RUNTIME and answer.note:
                 self._notes.append(_note(call, answer))
-            if decided:
+            if changed is None and now.behavior == "allow":
                 return now
-            changed = None if answer.input == call.input else answer.input
             reason = f"{_who(answer)} allowed it."
             return decision.replace(behavior="allow", reason=reason, why="person", input=changed)
         if answer.outcome == "expired":

@@ -12,8 +12,10 @@ from swarm.cli.backends import cleaned_up
 from swarm.cli.given_rules import settings_policy
 from swarm.cli.run import check_models, drive
 from swarm.cli.session import Io, only_for_people, team_to_change
+from swarm.cli.team import resumable_teams
 from swarm.cli.team_file import read_team_file
 from swarm.core.money import usd_of
+from swarm.core.nearest import some_of
 from swarm.errors import ConfigError, StateError
 from swarm.leader.earlier import backend_before, take_up
 from swarm.leader.launch import add_missing_tasks, prepare_again
@@ -26,7 +28,7 @@ from swarm.teamfile.budget import terms_of
 def resume(args: Mapping[str, Any], io: Io) -> int:
     """Lead a team that was led before, to the end; return the exit code of its outcome."""
     only_for_people(io, "resume a run")
-    team = team_to_change(args if args["name"] is None else {**args, "team": args["name"]}, io)
+    team = _team(args if args["name"] is None else {**args, "team": args["name"]}, io)
     only_for_people(io, "resume a run", team)
     path = team.layout.team_file
     if not os.path.exists(path):
@@ -57,6 +59,20 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
     team.costs.set_terms(terms_of(loaded.team))
     add_missing_tasks(team, loaded)
     return drive(team, loaded, options, io, earlier, since=log.st_size if log is not None else 0)
+
+
+def _team(args: Mapping[str, Any], io: Io) -> Team:
+    """Open the team; of several, none of which is named, say whose run can be taken up."""
+    try:
+        return team_to_change(args, io)
+    except ConfigError as error:
+        if error.code != "team_needed" or not error.details.get("valid"):
+            raise
+    names = resumable_teams(io)
+    said = f"which run? swarm resume NAME; {some_of(names)} can be taken up"
+    if not names:
+        said = "no run of these teams can be taken up: each is led, is over, or was not made by swarm run"
+    raise ConfigError(said, code="team_needed", details={"valid": names})
 
 
 def _refuse_other_rules(team: Team, args: Mapping[str, Any]) -> None:

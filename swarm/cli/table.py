@@ -99,7 +99,12 @@ _TEAM_VERBS = (
             JSON,
         ),
     ),
-    Verb(path=("team", "list"), help="List the teams.", handler="swarm.cli.team:list_all", options=(JSON,)),
+    Verb(
+        path=("team", "list"),
+        help="List the teams, and whose run can be resumed.",
+        handler="swarm.cli.team:list_all",
+        options=(JSON,),
+    ),
     Verb(
         path=("team", "show"),
         help="Show one team and its members.",

@@ -77,7 +77,7 @@ def _read(file: SettingsFile, root: str, *, trusted: bool) -> _Said:
     given = {} if given is None else given
     if not isinstance(given, dict):
         raise _unusable(file, "permissions", "it is no JSON object")
-    believed = trusted or file.is_the_persons
+    believed = trusted or not file.comes_with_the_workspace
     notes: list[str] = []
     lists = {key: tuple(_strict_rules(file, root, given, key)) for key in ("deny", "ask")}
     allow = tuple(_allow_rules(file, root, given, notes)) if believed else ()
@@ -151,7 +151,7 @@ def _mode_in(file: SettingsFile, given: Mapping[str, Any], notes: list[str]) -> 
 
 def _mode_of(said: Sequence[_Said]) -> tuple[str | None, str | None]:
     """Return the mode, and one that is looser than without the word of a file that is not believed."""
-    own = next((one.mode for one in said if one.file.is_the_persons), None)
+    own = next((one.mode for one in said if one.mode and not one.file.comes_with_the_workspace), None)
     ignored = None
     for one in said:
         if one.mode is None:

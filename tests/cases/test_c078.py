@@ -57,3 +57,17 @@ def test_both_notes_are_in_the_next_request(
     )
     assert (shell.cwd / "ws/one").exists()
     assert not (shell.cwd / "ws/two").exists()
+
+
+def test_the_note_of_one_that_is_allowed_always_is_there_too(isolated_home: Path, tmp_path: Path) -> None:
+    shell = Shell(isolated_home, tmp_path)
+    file = write_live_team(shell, [TASK], permissions={"mode": "default"})
+    with MessagesApi(lambda exchange: reply("Done.") if exchange.turns else reply(WRITES[0])) as api:
+        process, _ = led(shell, "run", file, "--json", **access(api))
+        until_asked(shell)
+        assert shell.swarm("approve", "1", "--always", "--note", N1).code == 0
+        process.communicate(timeout=60)
+
+    (said,) = [one["text"] for one in all_blocks(api.exchanges[1].body) if N1 in str(one.get("text"))]
+    assert said.startswith('<user-note from="user"')
+    assert (shell.cwd / "ws/one").exists()
