@@ -295,3 +295,21 @@ def test_at_home_the_persons_own_file_is_not_the_repositorys(tmp_path: Path) -> 
     policy = read_policy(str(root), str(tmp_path), trusted=False)
 
     assert policy == SettingsPolicy(rules=(RuleSet(source="user settings", allow=("Bash(ls:*)",)),))
+
+
+@pytest.mark.parametrize("hook", ["PreToolUse", "PermissionRequest"])
+def test_it_is_told_that_hooks_which_would_stop_calls_are_not_run(bed: Bed, hook: str) -> None:
+    """Whoever counts on them would find out by what was done."""
+    matched = [{"matcher": "Bash", "hooks": [{"type": "command", "command": "guard.sh"}]}]
+    bed.user.write_text(json.dumps({"hooks": {hook: matched, "Stop": matched}}))
+    bed.project.write_text(json.dumps({"hooks": {"Stop": matched, hook: []}}))
+
+    (note,) = bed.read().notes
+
+    assert f"{hook} hooks in {bed.user} are not run here" in note
+
+
+@pytest.mark.parametrize("hooks", [None, [], "x", {"PreToolUse": None}])
+def test_where_there_are_no_hooks_nothing_is_told(bed: Bed, hooks: object) -> None:
+    bed.user.write_text(json.dumps({"hooks": hooks}))
+    assert bed.read().notes == ()
