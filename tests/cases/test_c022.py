@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 from swarm.testing.wait import wait_until
 from tests.support.asked import answering, heard, led, until_asked
 from tests.support.command import Ended, Shell
-from tests.support.live_runs import BACKENDS, BY_HAND, MODEL, access, placed, told, write_live_team
+from tests.support.live_runs import BY_HAND, MODEL, access, told, write_live_team
 from tests.support.messages_api import Exchange, MessagesApi, Reply, call, reply
 
 pytestmark = pytest.mark.timeout(120)
@@ -25,12 +24,6 @@ TASK = {"key": "a", "subject": "Make it", "script": [{"say": "x"}]}
 
 def turn(exchange: Exchange) -> Reply:
     return reply("All done.") if exchange.turns else reply(WRITE)
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    with placed(str(request.param)) as place:
-        yield place
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,13 @@ from swarm.testing.wait import wait_until
 from tests.e2e.steps import a_task, status_of, write_team
 from tests.support.asked import answering, answers_of, heard, led, team_of, until_asked
 from tests.support.command import Shell
-from tests.support.live_runs import BACKENDS, access, placed, told, write_live_team
+from tests.support.live_runs import access, told, write_live_team
 from tests.support.messages_api import Exchange, MessagesApi, Reply, call, reply
 
 pytestmark = pytest.mark.timeout(120)
 
 TOUCH = {"calls": [{"Bash": {"command": "touch a"}}]}
 MATCH = {"match": "Bash(touch:*)", "note": "by the book"}
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    with placed(str(request.param)) as place:
-        yield place
 
 
 @pytest.fixture

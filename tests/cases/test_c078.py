@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from tests.support.asked import answering, heard, led, until_asked
 from tests.support.command import Shell
-from tests.support.live_runs import BACKENDS, access, all_blocks, placed, write_live_team
+from tests.support.live_runs import access, all_blocks, write_live_team
 from tests.support.messages_api import Exchange, MessagesApi, Reply, call, reply
 
 pytestmark = pytest.mark.timeout(120)
@@ -21,12 +20,6 @@ TASK = {"key": "a", "subject": "Make it", "script": [{"say": "x"}]}
 WRITES = [
     call("Write", {"file_path": name, "content": "x\n"}, call_id=f"toolu_{name}") for name in ("one", "two")
 ]
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    with placed(str(request.param)) as place:
-        yield place
 
 
 def turn(exchange: Exchange) -> Reply:

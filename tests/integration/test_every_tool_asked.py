@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from swarm.testing.wait import wait_until
 from tests.e2e.steps import a_task, write_team
 from tests.support.asked import answers_of, led, team_of, until_asked
 from tests.support.command import Shell
-from tests.support.live_runs import BACKENDS, placed
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -36,12 +34,6 @@ CALLS: list[dict[str, Any]] = [
     {"SendMessage": {"to": "w2", "message": "hello", "summary": "a word"}},
 ]
 ASKED = ["TaskUpdate", "TaskCreate", "TaskList", "SendMessage"]
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    with placed(str(request.param)) as place:
-        yield place
 
 
 @pytest.fixture

@@ -13,19 +13,10 @@ from swarm.core.spawn import RuleSet
 from swarm.errors import ConfigError
 from swarm.leader.settings_policy import SettingsPolicy, read_policy
 from swarm.storage import settings_files
+from tests.support.settings_bed import SettingsBed
 
 
-class Bed:
-    """A root and a workspace with the settings files that a test puts there."""
-
-    def __init__(self, folder: Path) -> None:
-        self.root, self.workspace = folder / "root", folder / "workspace"
-        (self.workspace / ".claude").mkdir(parents=True)
-        self.root.mkdir()
-        self.user = self.root / "settings.json"
-        self.project = self.workspace / ".claude/settings.json"
-        self.local = self.workspace / ".claude/settings.local.json"
-
+class Bed(SettingsBed):
     def read(self, *, trusted: bool = False) -> SettingsPolicy:
         return read_policy(str(self.root), str(self.workspace), trusted=trusted)
 
