@@ -79,6 +79,17 @@ class Io:
         if self.takes_notes is not None:
             self.takes_notes(text)
             return
+        self._say(text)
+
+    def urge(self, text: str) -> None:
+        """Say what cannot wait until the end: `-q` lets it through, and so does `--json` on a terminal.
+
+        There is no room for it where a program may read our stderr.
+        """
+        if not self.json or self.err.isatty():
+            self._say(text)
+
+    def _say(self, text: str) -> None:
         try:
             self.err.write(f"{text}\n")
             self.err.flush()

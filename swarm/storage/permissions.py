@@ -218,7 +218,7 @@ def _is_one_file(one: str, other: str) -> bool:
 
 def _unknown(ref: str) -> NotFoundError:
     return NotFoundError(
-        f"there is no permission request {ref!r}; swarm permissions lists those that are open",
+        f"there is no question {ref!r}; swarm permissions lists those that are open",
         code="no_such_request",
         details={"value": ref},
     )

@@ -9,6 +9,7 @@ import pytest
 
 from swarm.core.agent import AgentRecord
 from swarm.core.permission import PermissionRequest, Resolution, request_digest
+from swarm.core.shown import local_time
 from swarm.core.times import format_time
 from swarm.errors import ConfigError, CorruptStateError, NotFoundError, StateError, SwarmError
 from swarm.leader.questions import answer, close_stale, open_questions
@@ -95,7 +96,8 @@ def test_second_answer_is_refused_and_says_who_was_first(team: Team) -> None:
     with pytest.raises(StateError) as caught:
         answer(team, "1", "allow")
     assert (caught.value.code, caught.value.exit_code) == ("already_resolved", 4)
-    assert f"denied by alice at {first.at}: {NOTE}" in str(caught.value)
+    at = local_time(first.at).split()[1]
+    assert str(caught.value) == f"#1 was already denied by alice at {at}: {NOTE}; that stands"
     assert team.permissions.resolution("perm-w1-0") == first
 
 
