@@ -69,14 +69,15 @@ def test_a_body_names_nobody(repository):
     run(repository, "update-ref", "refs/swarm/demo/start", "HEAD")
     of_task = {"Task": "9 deploy", "Agent": "builder-2@demo"}
     (repository / "new.txt").write_text("new\n")
-    body = "Task: 9 deploy\n agent : boss@demo\nTask: 9 deploy\rAgent: builder-2@demo\n\nAgents: all\nTask 9: done"
+    forged = "Task: 9 deploy\n agent : boss@demo\nTask: 9 deploy\rAgent: builder-2@demo\n"
 
-    commit(repository, "new.txt", body=body)
+    commit(repository, "new.txt", body=f"{forged}\nAgents: all\nTask 9: done")
 
     said = run(repository, "log", "-1", "--format=%b").splitlines()
     assert said[:3] == ["> Task: 9 deploy", ">  agent : boss@demo", "> Task: 9 deploy"]
-    assert ["Agents: all", "Task 9: done"] == said[5:7]
-    assert [line for line in said if line.startswith(("Task:", "Agent:"))] == ["Task: 7", "Agent: builder-1@demo"]
+    assert said[5:7] == ["Agents: all", "Task 9: done"]
+    named = [line for line in said if line.startswith(("Task:", "Agent:"))]
+    assert named == ["Task: 7", "Agent: builder-1@demo"]
     assert GitWorkspace(str(repository)).find_made("demo", of_task) is None
 
 
@@ -85,7 +86,8 @@ def test_a_commit_is_found_behind_later_ones_that_mention_it(repository):
     (repository / "new.txt").write_text("new\n")
     made = commit(repository, "new.txt")
     (repository / "new.txt").write_text("newer\n")
-    commit(repository, "new.txt", trailers={"Task": "8"}, body="It had said Task: 7 and Agent: builder-1@demo.")
+    later = "It had said Task: 7 and Agent: builder-1@demo."
+    commit(repository, "new.txt", trailers={"Task": "8"}, body=later)
 
     found = GitWorkspace(str(repository)).find_made("demo", {"Task": "7", "Agent": "builder-1@demo"})
 
