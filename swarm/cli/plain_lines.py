@@ -43,15 +43,15 @@ class PlainLines:
         """Yield a question that is still open: the exact call, and the commands that answer it."""
         for request in self._team.permissions.pending():
             if request.id == request_id:
-                yield from _in_full(request, self._team.name, unicode=self._unicode)
+                yield from _in_full(request, self._team.name, self._io.error_columns, unicode=self._unicode)
 
     @property
     def _unicode(self) -> bool:
         return (self._io.err.encoding or "").lower().startswith("utf")
 
 
-def _in_full(request: PermissionRequest, team: str, *, unicode: bool) -> Iterator[str]:
-    for line in question_lines(request, None, None, unicode=unicode, color=False):
+def _in_full(request: PermissionRequest, team: str, columns: int | None, *, unicode: bool) -> Iterator[str]:
+    for line in question_lines(request, columns, None, unicode=unicode, color=False):
         yield line.plain
     ref = reference(request)
     yield f"  answer: swarm approve {ref} -t {team}   or   swarm deny {ref} -t {team}"

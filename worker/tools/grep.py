@@ -101,7 +101,9 @@ class Grep(Tool[GrepInput]):
         if fault is None and not os.path.exists(path):
             return f"{printable(path)} does not exist; find the right path with Glob."
         if fault is None and "\n" in os.path.relpath(path, context.cwd):
-            return f"{printable(path)} has a line end in its name and is left out of searches; use Bash for it."
+            return (
+                f"{printable(path)} has a line end in its name and is left out of searches; use Bash for it."
+            )
         return fault
 
     async def run(self, given: GrepInput, context: ToolContext) -> ToolOutput:
