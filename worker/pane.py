@@ -29,7 +29,7 @@ class PaneView:
     def __init__(self, team: Team, spec: TeammateSpec) -> None:
         self._team = team
         self._spec = spec
-        self._page = TranscriptPage(color=True, when=_clock)
+        self._page = TranscriptPage(color=True, when=_clock, columns=_columns)
         self._path = team.layout.transcript(spec.name)
         self._position = os.path.getsize(self._path) if os.path.exists(self._path) else 0
         self._told: tuple[str | None, ...] = ()
@@ -85,6 +85,13 @@ def _said(record: AgentRecord) -> str:
     reason = (record.reason or "").replace("_", " ")
     on = f" {record.on}" if record.on else ""
     return printable(record.state + (f": {reason}{on}" if reason else ""))
+
+
+def _columns() -> int | None:
+    try:
+        return os.get_terminal_size(_STDOUT).columns or None
+    except OSError:
+        return None
 
 
 def _clock(text: str) -> str:

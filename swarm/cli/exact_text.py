@@ -6,9 +6,7 @@ Stricter than what lists print: whatever a terminal would not draw as a mark of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from swarm.cli.columns import width
 from swarm.core.shown import Shown
 
 _TAB_CELLS = 4
@@ -48,42 +46,6 @@ def has_hidden(text: str) -> bool:
 def with_tabs_drawn(text: str, *, unicode: bool) -> str:
     """Return a line of a file with its tabs as arrows, so that they differ from blanks."""
     return text.replace("\t", "→".ljust(_TAB_CELLS) if unicode else "\\t")
-
-
-def wrap(text: str, cells: int) -> list[str]:
-    """Return a line in pieces of at most so many cells, in order and with nothing left out."""
-    return list(pieces(text, cells))
-
-
-def pieces(text: str, cells: int) -> Iterator[str]:
-    """Yield these pieces; of a text without end no more is looked at than is taken."""
-    if text.isascii():
-        yield text[:cells]
-        yield from (text[at : at + cells] for at in range(cells, len(text), cells))
-        return
-    start, taken = 0, 0
-    for at, ch in enumerate(text):
-        wide = width(ch)
-        if taken + wide > cells and at > start:
-            yield text[start:at]
-            start, taken = at, 0
-        taken += wide
-    yield text[start:]
-
-
-def wrap_words(text: str, cells: int) -> list[str]:
-    """Return a sentence in lines of at most so many cells, broken at blanks where there are any.
-
-    Of the blanks at a break one is left out, which the line end stands for.
-    """
-    lines = []
-    while len(broken := wrap(text[: 2 * cells], cells)) > 1 or len(text) > 2 * cells:
-        first = broken[0]
-        if text[len(first) :][:1] != " " and (blank := first.rfind(" ")) > 0:
-            first = first[:blank]
-        lines.append(first)
-        text = text[len(first) :].removeprefix(" ")
-    return [*lines, text]
 
 
 def _as_escape(ch: str) -> str:

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from swarm.cli.cells import cut, cut_start, fit
-from swarm.cli.columns import width
-from swarm.cli.exact_text import exact, wrap_words
+from swarm.cli.exact_text import exact
 from swarm.cli.frame_rows import agent_lines, event_lines, task_lines
 from swarm.cli.question import question_lines, reference
 from swarm.cli.render import count
 from swarm.cli.sight import Sight
+from swarm.core.breaking import width, wrap_words
 from swarm.core.money import shown_usd
 from swarm.core.permission import PermissionRequest
 from swarm.values import Value

@@ -50,7 +50,7 @@ class PlainLines:
             what = summary(request, unicode=self._unicode)
             self._io.urge(f"{what}   (swarm permissions {reference(request)} -t {self._team.name})")
             return
-        for line in _in_full(request, self._team.name, unicode=self._unicode):
+        for line in _in_full(request, self._team.name, self._io.error_columns, unicode=self._unicode):
             self._io.note(line)
 
     @property
@@ -58,8 +58,8 @@ class PlainLines:
         return (self._io.err.encoding or "").lower().startswith("utf")
 
 
-def _in_full(request: PermissionRequest, team: str, *, unicode: bool) -> Iterator[str]:
-    for line in question_lines(request, None, None, unicode=unicode, color=False):
+def _in_full(request: PermissionRequest, team: str, columns: int | None, *, unicode: bool) -> Iterator[str]:
+    for line in question_lines(request, columns, None, unicode=unicode, color=False):
         yield line.plain
     ref = reference(request)
     always = ", or with --always" if request.suggested_rule else ""

@@ -14,10 +14,10 @@ from itertools import islice
 from rich.text import Text
 
 from swarm.cli.asked_call import is_plan, one_line
-from swarm.cli.columns import width
-from swarm.cli.exact_text import exact, pieces, wrap_words
+from swarm.cli.exact_text import exact
 from swarm.cli.question_body import INDENT, LEAST_CELLS, Body, a_line, body_of, own_lines
 from swarm.cli.render import ago, count
+from swarm.core.breaking import pieces, width, wrap_words
 from swarm.core.permission import PermissionRequest
 from swarm.core.times import parse_time
 

@@ -14,8 +14,9 @@ from itertools import islice
 from rich.text import Text
 
 from swarm.cli.asked_call import call_rows, touched_file
-from swarm.cli.exact_text import exact, has_hidden, pieces, with_tabs_drawn, wrap_words
+from swarm.cli.exact_text import exact, has_hidden, with_tabs_drawn
 from swarm.cli.row import Row
+from swarm.core.breaking import pieces, wrap_words
 from swarm.core.permission import PermissionRequest, request_digest
 from swarm.values import Value
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from swarm.cli.columns import width
 from swarm.cli.frame import Frame, Size, Typing, draw
 from swarm.cli.sight import AgentRow, Sight, TaskRow
+from swarm.core.breaking import width
 from swarm.core.permission import PermissionRequest, request_digest
 from swarm.core.times import format_time
 from swarm.leader.activity import Activity

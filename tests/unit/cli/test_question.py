@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from swarm.cli.columns import width
 from swarm.cli.question import question_lines
+from swarm.core.breaking import width
 from swarm.core.permission import PermissionRequest, request_digest
 from swarm.core.times import parse_time
 from tests.support.documented import page_text
