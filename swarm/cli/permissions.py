@@ -150,23 +150,32 @@ def _tell_how_to_go_on(questions: Sequence[Question], io: Io, which: str) -> Non
 
 
 def _follower(team: Team, io: Io, alert: Alert, which: str, *, answered: bool) -> Callable[[], None]:
-    """Return a function that prints in full each new question, and with `answered` each new answer."""
-    seen: set[str] = set()
+    """Return a function that prints in full each new question, and what became of it.
+
+    With `answered` earlier answers are printed too; a program gets answers only then.
+    """
+    asked: set[str] = set()
+    told: set[str] = set()
 
     def print_new() -> None:
         questions = open_questions(team)
         alert.look(team.name, [question.request for question in questions])
         for question in questions:
-            if question.request.id not in seen:
-                seen.add(question.request.id)
+            if question.request.id not in asked:
+                asked.add(question.request.id)
                 if io.json:
                     io.print_json(question_object(question))
                 else:
                     print_question(question, io, which)
                     io.print()
-        for one in team.permissions.list_resolved() if answered else ():
-            if f"answer {one.id}" not in seen:
-                seen.update((one.id, f"answer {one.id}"))
+        if answered or (asked - told and not io.json):
+            print_answers()
+
+    def print_answers() -> None:
+        for one in team.permissions.list_resolved():
+            if one.id not in told and (answered or one.id in asked):
+                told.add(one.id)
+                asked.add(one.id)
                 if io.json:
                     io.print_json(answered_object(one))
                 else:

@@ -61,6 +61,16 @@ def test_a_call_shows_what_tells_most() -> None:
     assert lines(said(*blocks)) == ["12:00  * T src", '12:00  * T {"n": 1}', "12:00  * T", "12:00  * T"]
 
 
+@pytest.mark.parametrize("given", [{"plan": "# One\n\n1. two \x1b[2J"}, {"plan": " "}, {"plan": 7}, {}])
+def test_a_plan_is_there_to_be_read(given: dict[str, Any]) -> None:
+    block = {"type": "tool_use", "id": "c", "name": "ExitPlanMode", "input": given}
+    first, *others = lines(said(block))
+    assert first.startswith("12:00  * ExitPlanMode")
+    plan = ["         # One", "", "         1. two \\x1b[2J"] if "One" in str(given) else []
+    assert [other.rstrip() for other in others] == plan
+    assert ("plan" in first) == (not plan and bool(given))
+
+
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{}", b'{"type": "start", "time": 1}', b'{"type": "odd"}'])
 def test_what_cannot_be_understood_is_passed_over(raw: bytes) -> None:
     assert TranscriptPage(color=True).shown(raw) == []
