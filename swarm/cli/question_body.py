@@ -45,7 +45,7 @@ def body_of(request: PermissionRequest, cells: int, rows: int | None, *, unicode
     if known is not None and known[0] == request and known[1] == stamp:
         return known[2]
     most = sys.maxsize if rows is None else rows + _COUNTED
-    lines = (line for row in call_rows(request) for line in _row_lines(row, cells, unicode=unicode))
+    lines = (line for row in call_rows(request) for line in row_lines(row, cells, unicode=unicode))
     found = tuple(islice(lines, most))
     whole = next(lines, None) is None
     body = Body(warnings=tuple(_warnings(request, cells)), lines=found, whole=whole)
@@ -99,7 +99,7 @@ def _stamp(path: str | None) -> object:
     return state.st_mtime_ns, state.st_size, state.st_ino
 
 
-def _row_lines(row: Row, cells: int, *, unicode: bool) -> Iterator[Text]:
+def row_lines(row: Row, cells: int, *, unicode: bool) -> Iterator[Text]:
     if row.own:
         yield from own_lines(row.text, cells, unicode=unicode)
         return

@@ -41,7 +41,7 @@ def pieces(text: str, cells: int) -> Iterator[str]:
         return
     start, taken = 0, 0
     for at, ch in enumerate(text):
-        wide = width(ch)
+        wide = 1 if ch == _EMOJI_STYLE else width(ch)
         if taken + wide > cells and at > start:
             yield text[start:at]
             start, taken = at, 0

@@ -90,12 +90,12 @@ def _by_person(policy: Policy, call: Call, places: Places) -> Decision | None:
     if call.asks_person:
         reason = "A plan waits for approval."
         return Decision(behavior="ask", reason=reason, why="plan", suggested_rule=call.tool)
-    for use, place in zip(call.paths, places, strict=True):
-        if use.write and instructs(place, policy):
-            reason = f"{use.path} tells every agent what to do; no rule allows writing it."
-            rule = _suggest(policy, call, places)
-            return Decision(behavior="ask", reason=reason, why="instructions", suggested_rule=rule)
-    return None
+    written = (place for use, place in zip(call.paths, places, strict=True) if use.write)
+    if not any(instructs(place, policy) for place in written):
+        return None
+    reason = "What stands in this file is told to every agent here, and no rule allows writing it."
+    rule = _suggest(policy, call, places)
+    return Decision(behavior="ask", reason=reason, why="instructions", suggested_rule=rule)
 
 
 def _by_mode(policy: Policy, call: Call, places: Places) -> Decision | None:

@@ -17,6 +17,13 @@ def lines(*given: dict[str, Any], color: bool = False) -> list[str]:
     return [line for one in whole for line in page.shown(json.dumps(one).encode())]
 
 
+def test_what_a_terminal_has_no_room_for_stands_under_the_text() -> None:
+    page = TranscriptPage(color=False, when=lambda _: "12:00", columns=lambda: 30)
+    line = {"time": "x", **said({"type": "text", "text": f"ok{' ' * 21}12:01  * Bash rm"})}
+
+    assert page.shown(json.dumps(line).encode())[1].startswith(" " * 7)
+
+
 def said(*content: Any) -> dict[str, Any]:
     return {"type": "assistant", "message": {"content": list(content)}}
 
