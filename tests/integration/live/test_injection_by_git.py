@@ -11,7 +11,7 @@ from swarm.leader.questions import answer, open_questions
 from tests.support.injection import CORPUS, live_tags, texts_of, unseen
 from tests.support.live_runs import begin, live_team, work
 from tests.support.live_team import LiveTeam, git, make_repository
-from tests.support.messages_api import MessagesApi, call, reply
+from tests.support.messages_api import MessagesApi, Reply, call, reply
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -52,7 +52,7 @@ async def test_it_is_read_and_nothing_follows(team: LiveTeam) -> None:
     looks = [call("Bash", {"command": command}) for command in ("git log", "git branch -a")]
     writes = [call("Write", {"file_path": name, "content": "x\n"}) for name in ("first.md", "second.md")]
 
-    answers = [
+    answers: list[Reply | str] = [
         reply(*looks),
         reply(asks[0]),
         reply(asks[1]),
