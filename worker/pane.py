@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from swarm.core.agent import AgentRecord
+from swarm.core.agent import WHY_STOPPED, AgentRecord
 from swarm.core.page import TranscriptPage
 from swarm.core.shown import local_time, paint, printable
 from swarm.core.spawn import TeammateSpec
@@ -83,6 +83,8 @@ class PaneView:
 
 def _said(record: AgentRecord) -> str:
     reason = (record.reason or "").replace("_", " ")
+    if record.state == "stopped":
+        reason = WHY_STOPPED.get(reason, reason)
     on = f" {record.on}" if record.on else ""
     return printable(record.state + (f": {reason}{on}" if reason else ""))
 

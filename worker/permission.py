@@ -22,6 +22,7 @@ from worker.tools.contract import MayRead
 
 _RULES_FILE = "rules.json"
 _NEVER_ASKS = "dontAsk"
+_SENTENCE_ENDS = ".!?…:;)"
 
 
 class PermissionGate:
@@ -159,7 +160,8 @@ def _denied_before(team: Team, task: Task) -> dict[str, Decision]:
 
 
 def _denial(answer: Resolution) -> Decision:
-    note = f" {clean(answer.note)}" if answer.note else ""
+    said = clean(answer.note or "").rstrip()
+    note = f" {said}{'' if said[-1] in _SENTENCE_ENDS else '.'}" if said else ""
     if (answer.request or {}).get("tool") == PLAN_TOOL:
         reason = f"[Plan Rejected]{note}"
     else:
