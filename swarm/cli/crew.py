@@ -31,7 +31,7 @@ _WRONG = frozenset({"dead", "stalled", "orphaned"})
 _LATER = {"idle": 2, "stopped": 3, "unknown": 3}
 _QUIET_STATES = frozenset({"stopped", "unknown"})
 _INDENT = "  "
-_REASONS = {
+_REASONS: dict[tuple[str, str | None], str] = {
     **{("stopped", reason): why for reason, why in WHY_STOPPED.items()},
     ("waiting", "leader_gone"): "its leader is gone",
     ("waiting", "permission"): "asks for permission",

@@ -56,6 +56,7 @@ _SAYINGS = {
 }
 _IDS = frozenset({"msg_id", "request"})
 _UNTOLD = {
+    "run_started": _IDS | {"file"},
     "permission_requested": _IDS | {"number"},
     "permission_resolved": _IDS | {"number", "outcome", "via", "by"},
     "rule_added": _IDS | {"number", "by"},

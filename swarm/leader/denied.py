@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from swarm.core.permission import Resolution
@@ -43,6 +43,15 @@ def latest(answers: Iterable[Resolution]) -> tuple[Resolution, ...]:
 def refused(answers: Iterable[Resolution]) -> tuple[Resolution, ...]:
     """Return those that were not yes: each call once, and not at all if it was allowed later."""
     return tuple(answer for answer in latest(answers) if answer.outcome != "allow")
+
+
+def to_tell(answers: Iterable[Resolution], done: Collection[str], began: str) -> tuple[Resolution, ...]:
+    """Return the refusals that the end of a run tells of: those of `done` tasks only since it `began`."""
+    return tuple(
+        answer
+        for answer in refused(answers)
+        if answer.at >= began or str((answer.request or {}).get("task")) not in done
+    )
 
 
 def describe_answer(answer: Resolution) -> str:

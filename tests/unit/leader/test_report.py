@@ -36,7 +36,7 @@ def a_task(task_id: str, summary: str | None = None, status: str = "completed", 
 
 
 def findings(*tasks: Task, description: str = "", **facts: Any) -> Findings:
-    about: dict[str, Any] = {"diffstats": {}, "loose": (), "is_repository": True}
+    about: dict[str, Any] = {"diffstats": {}, "is_repository": True}
     about |= {key: facts.pop(key) for key in tuple(about) if key in facts}
     result: dict[str, Any] = {
         "team": "t1",
@@ -95,6 +95,7 @@ def done() -> Findings:
             updated_at="2026-11-30T12:34:00.000Z",
         ),
         description="Rename fetch_user to load_user everywhere",
+        loose=("notes.txt",),
         diffstats={"1": DIFFSTAT},
         spending=Spending(micros=412_000, limit=2_000_000, tasks={"1": 310_000}),
         questions=(
