@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from swarm.core.agent import AgentRecord
+from swarm.core.agent import WHY_STOPPED, AgentRecord
 from swarm.core.page import TranscriptPage
 from swarm.core.permission import Resolution
 from swarm.core.shown import local_time, paint, printable
@@ -77,6 +77,8 @@ class PaneView:
         reason, on = (record.reason or "").replace("_", " "), record.on or ""
         if record.reason in _ASKS and on:
             reason, on = "an answer to question", self._number(on)
+        elif record.state == "stopped":
+            reason = WHY_STOPPED.get(reason, reason)
         why = f" {on}" if on else ""
         return printable(record.state + (f": {reason}{why}" if reason else ""))
 
