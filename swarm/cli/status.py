@@ -110,13 +110,16 @@ def _progress(board: Board, io: Io) -> Iterator[str]:
     if not total:
         yield "no tasks yet; add one with swarm task add"
         return
-    parts = []
+    plain, parts = [], []
     for state in ("completed", "in progress", "ready", "blocked", "failed", "cancelled"):
         number = counts[state.replace(" ", "_")]
         if number:
             sign = symbol(state, unicode=io.unicode)
-            parts.append(paint(f"{sign} {number} {state}", style(state), enabled=io.color))
-    yield f"{count(total, 'task')}: {'  '.join(parts)}"
+            plain.append(f"{sign} {number} {state}")
+            parts.append(paint(plain[-1], style(state), enabled=io.color))
+    head = f"{count(total, 'task')}: "
+    first, *rest = io.rows(f"{head}{'  '.join(plain)}")
+    yield from (first, *rest) if rest else (f"{head}{'  '.join(parts)}",)
 
 
 def _questions(asked: Sequence[PermissionRequest], which: str, io: Io) -> Iterator[str]:
@@ -125,5 +128,5 @@ def _questions(asked: Sequence[PermissionRequest], which: str, io: Io) -> Iterat
         ref = asked[0].number or asked[0].id
         they = "them" if asked[1:] else "it"
         said = f"{count(len(asked), 'open question')}: swarm permissions{which} shows {they}"
-        yield paint(said, "yellow", enabled=io.color)
-        yield f"swarm approve {ref}{which} says yes, swarm deny {ref}{which} says no"
+        yield from io.rows(said, "yellow")
+        yield from io.rows(f"swarm approve {ref}{which} says yes, swarm deny {ref}{which} says no")

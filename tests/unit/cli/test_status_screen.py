@@ -8,8 +8,9 @@ import pytest
 
 from swarm.core.breaking import width
 from swarm.storage.team import Team
+from tests.support.questions import ask
 from tests.unit.cli.conftest import Swarm
-from tests.unit.cli.steps import a_record, add, on_a_terminal, with_members
+from tests.unit.cli.steps import a_record, add, claimed, on_a_terminal, with_members
 
 GONE_PID = 2**22 + 1
 
@@ -55,6 +56,17 @@ def test_it_fits_with_a_prompt_below_it(crowd: tuple[str, ...], columns: int, ro
 
     assert len(lines) <= rows - 1
     assert max(map(width, lines)) <= columns
+
+
+def test_on_a_narrow_terminal_no_line_is_left_to_it(team: Team, demo: Swarm) -> None:
+    add(demo, "one")
+    claimed(demo, add(demo, "two"))
+    ask(team)
+
+    lines = screen(34, 40, "-t", "demo")
+
+    assert max(map(width, lines)) <= 34
+    assert "swarm approve 1 -t demo says yes" in " ".join(map(str.strip, lines))
 
 
 def test_what_needs_a_hand_is_shown_and_the_rest_is_counted(crowd: tuple[str, ...]) -> None:
