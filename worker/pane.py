@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from swarm.core.agent import WHY_STOPPED, AgentRecord
 from swarm.core.page import TranscriptPage
-from swarm.core.permission import Resolution
+from swarm.core.permission import called
 from swarm.core.shown import local_time, paint, printable
 from swarm.core.spawn import TeammateSpec
 from swarm.errors import SwarmError
@@ -85,10 +85,8 @@ class PaneView:
     def _number(self, request_id: str) -> str:
         """Return the number by which people answer, and how it is shown."""
         with suppress(SwarmError):
-            found = self._team.permissions.find(request_id)
-            number = (found.request or {}).get("number") if isinstance(found, Resolution) else found.number
-            if number is not None:
-                return f"#{number}   (swarm permissions {number} -t {self._team.name})"
+            name = called(self._team.permissions.find(request_id))
+            return f"{name}   (swarm permissions {name.removeprefix('#')} -t {self._team.name})"
         return request_id
 
     def _print(self, line: str) -> None:

@@ -41,16 +41,23 @@ _REASONS: dict[tuple[str, str | None], str] = {
 
 
 def rows(
-    agents: Sequence[Present], subjects: Mapping[str, str], now: float, io: Io, room: int | None = None
+    agents: Sequence[Present],
+    subjects: Mapping[str, str],
+    asked: Mapping[str, str],
+    now: float,
+    io: Io,
+    room: int | None = None,
 ) -> Iterator[str]:
     """Yield a heading and one line for each teammate, or nothing without one.
+
+    `asked`: how people call the open questions, by their ids.
 
     With `room` for so many lines only, those that need nobody's attention are but counted in the last one.
     """
     if not agents:
         return
     kept = agents if room is None or len(agents) < room else _most_pressing(agents, max(room, _ROOM_LEAST))
-    cells = [_HEAD, *(_row(agent, subjects, now) for agent in kept)]
+    cells = [_HEAD, *(_row(agent, subjects, asked, now) for agent in kept)]
     limit = io.columns - len(_INDENT) if io.columns else None
     heading, *aligned = align(cells, limit=limit, flexible=_DOES, dispensable=_DISPENSABLE)
     yield paint(f"{_INDENT}{'  '.join(heading)}".rstrip(), "dim", enabled=io.color)
@@ -95,14 +102,17 @@ def _word(agent: Present) -> str:
     return agent.state if agent.record is not None else "never started"
 
 
-def _row(agent: Present, subjects: Mapping[str, str], now: float) -> tuple[str, ...]:
+def _row(
+    agent: Present, subjects: Mapping[str, str], asked: Mapping[str, str], now: float
+) -> tuple[str, ...]:
     record, mail = agent.record, _mail(agent)
     if record is None:
         return (agent.member.name, "", _word(agent), "", "", "", mail)
     heard = ""
     if agent.heartbeat_age is not None and agent.state not in _QUIET_STATES:
         heard = f"{ago(agent.heartbeat_age)} ago"
-    does = _does(agent, record, subjects)
+    task = f"task {record.task} {subjects.get(record.task, '')}".rstrip() if record.task else ""
+    does = ": ".join(filter(None, (_why(agent, record, asked), task)))
     return (agent.member.name, agent.state, does, _since(record, now), record.backend, heard, mail)
 
 
@@ -112,13 +122,8 @@ def _mail(agent: Present) -> str:
     return f"{agent.unread} unread" if agent.unread else ""
 
 
-def _does(agent: Present, record: AgentRecord, subjects: Mapping[str, str]) -> str:
-    """Return what it is on, or why it is on nothing."""
-    task = f"task {record.task} {subjects.get(record.task, '')}".rstrip() if record.task else ""
-    return ": ".join(filter(None, (_why(agent, record), task)))
-
-
-def _why(agent: Present, record: AgentRecord) -> str:
+def _why(agent: Present, record: AgentRecord, asked: Mapping[str, str]) -> str:
+    """Return why it is in this state, where that says more than the state."""
     if agent.state == "dead":
         return "its process is gone"
     if agent.state == "stalled":
@@ -129,6 +134,8 @@ def _why(agent: Present, record: AgentRecord) -> str:
         return f"waiting for task {record.on}"
     if record.state == "stopped" and record.why:
         return printable(f"failed: {record.why}")
+    if record.state == "waiting" and record.on and record.on in asked:
+        return printable(f"asks {asked[record.on]}")
     known = _REASONS.get((record.state, record.reason))
     return known if known is not None else (record.reason or "").replace("_", " ")
 

@@ -16,7 +16,7 @@ from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, the_team
 from swarm.core.breaking import width
 from swarm.core.money import shown_usd, usd_of
-from swarm.core.permission import PermissionRequest
+from swarm.core.permission import PermissionRequest, called
 from swarm.core.roster import Roster
 from swarm.storage.leadership import leader_state
 from swarm.storage.questions import asker_of
@@ -81,7 +81,8 @@ def _screen(team: Team, io: Io, *, named: bool) -> Iterator[str]:
     below = [clip(line, io.columns or sys.maxsize) for line in advice(stand, agents)]
     taken = len(above) + len(below) + bool(agents) + bool(below) + 1
     subjects = {shown.task.id: shown.task.subject for shown in board.tasks}
-    rows = [*crew.rows(agents, subjects, team.clock.now(), io, io.lines and io.lines - taken)]
+    names = {one.id: called(one) for one in asked}
+    rows = [*crew.rows(agents, subjects, names, team.clock.now(), io, io.lines and io.lines - taken)]
     for number, part in enumerate((above, rows, below)):
         if number and part:
             yield ""

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from swarm.core.tags import tool_text
+from swarm.permissions.calls import Call, Decision
 from swarm.values import Value
 from worker.messages import Block, interrupted_result, is_interrupted, tool_result
-from worker.tools.contract import Tool, ToolContext, ToolOutput
+from worker.tools.contract import Tool, ToolContext, ToolInput, ToolOutput
 from worker.tools.life import Gate, live
 from worker.tools.results import Kept, encodable, limit_of, persist, without_blank
 from worker.tools.validation import InvalidInputError, parse_input
@@ -180,11 +181,11 @@ class Turn:
         return _Ended(at=at, kept=Kept(text=tool_text(text)), is_error=True, elapsed=0.0, movable=False)
 
     async def _run(self, at: int) -> None:
-        began = time.monotonic()
-        output = await live(self._calls[at], self._tools, self._context, self._gate)
+        began, gate = time.monotonic(), _Timed(self._gate)
+        output = await live(self._calls[at], self._tools, self._context, gate)
         if output.is_error and self._calls[at].get("name") == _SHELL:
             self._failed_command = _shown(self._calls[at])
-        ended = self._map(at, output, time.monotonic() - began)
+        ended = self._map(at, output, time.monotonic() - began - gate.seconds)
         if len(ended.kept.text) > self._share:
             self._held.append(ended)
         else:
@@ -264,3 +265,18 @@ def _shown(call: Block) -> str:
     given = call.get("input")
     command = " ".join(str(given.get("command", "") if isinstance(given, dict) else "").split())
     return command if len(command) <= _SHOWN_CHARS else command[: _SHOWN_CHARS - 1] + "…"
+
+
+class _Timed:
+    """A gate that knows how long it took: what a person needs for an answer is no time of the tool."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self.seconds = 0.0
+
+    async def __call__(self, tool: Tool[Any], given: ToolInput, call: Call) -> Decision:
+        began = time.monotonic()
+        try:
+            return await self._gate(tool, given, call)
+        finally:
+            self.seconds += time.monotonic() - began

@@ -87,6 +87,14 @@ def test_what_needs_a_hand_is_shown_and_the_rest_is_counted(crowd: tuple[str, ..
     ]
 
 
+def test_who_asks_is_shown_with_the_number_of_the_question(team: Team) -> None:
+    asked = ask(team)
+    team.agents.update("w1", reason="permission", on=asked.id)
+    (line,) = [line for line in screen(160, 24) if line.startswith("  w1 ")]
+    assert " asks #1" in line
+    assert asked.id not in line
+
+
 def test_who_ended_as_its_model_could_not_be_asked_says_why(team: Team, demo: Swarm) -> None:
     add(demo, "one")
     why = "no access: the key is not valid; check ANTHROPIC_API_KEY"
