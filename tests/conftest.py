@@ -9,10 +9,12 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.leftovers import end_all_below
+from tests.support.live_runs import BACKENDS, placed
 
 TEST_TIME_SCALE = "0.2"
 """Factor on every duration of the product, unless the caller sets SWARM_TIME_SCALE (`make soak` sets 1)."""
@@ -81,3 +83,10 @@ def isolated_home(_homes: Path, _tmux_folder: str) -> Iterator[Path]:
         patch.setenv("SWARM_TIME_SCALE", scale)
         patch.setenv("TMUX_TMPDIR", _tmux_folder)
         yield home
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
+    """Where teammates of a run are started, one after the other: the environment that brings them there."""
+    with placed(str(request.param)) as place:
+        yield place

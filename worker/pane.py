@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from swarm.core.agent import AgentRecord
+from swarm.core.agent import WHY_STOPPED, AgentRecord
 from swarm.core.page import TranscriptPage
+from swarm.core.permission import Resolution
 from swarm.core.shown import local_time, paint, printable
 from swarm.core.spawn import TeammateSpec
 from swarm.errors import SwarmError
@@ -18,6 +19,7 @@ from swarm.storage.team import Team
 _LOOK_SECONDS = 0.25
 _STDOUT = 1
 _WAITING_MAX = 64 * 1024
+_ASKS = ("permission", "plan")
 
 
 class PaneView:
@@ -67,7 +69,27 @@ class PaneView:
         if now != self._told:
             self._told = now
             if record.state != "working":
-                yield paint(f"{_clock(record.since)}  -- {_said(record)}", "blue", enabled=True)
+                said = f"{_clock(record.since)}  -- {self._state(record)}"
+                yield paint(said, "blue", enabled=True)
+
+    def _state(self, record: AgentRecord) -> str:
+        """Return what an agent does, and on what it waits, by the names that people use."""
+        reason, on = (record.reason or "").replace("_", " "), record.on or ""
+        if record.reason in _ASKS and on:
+            reason, on = "an answer to question", self._number(on)
+        elif record.state == "stopped":
+            reason = WHY_STOPPED.get(reason, reason)
+        why = f" {on}" if on else ""
+        return printable(record.state + (f": {reason}{why}" if reason else ""))
+
+    def _number(self, request_id: str) -> str:
+        """Return the number by which people answer, and how it is shown."""
+        with suppress(SwarmError):
+            found = self._team.permissions.find(request_id)
+            number = (found.request or {}).get("number") if isinstance(found, Resolution) else found.number
+            if number is not None:
+                return f"#{number}   (swarm permissions {number} -t {self._team.name})"
+        return request_id
 
     def _print(self, line: str) -> None:
         if len(self._waiting) < _WAITING_MAX:
@@ -79,12 +101,6 @@ class PaneView:
             os.set_blocking(_STDOUT, False)
             while self._waiting:
                 del self._waiting[: os.write(_STDOUT, self._waiting)]
-
-
-def _said(record: AgentRecord) -> str:
-    reason = (record.reason or "").replace("_", " ")
-    on = f" {record.on}" if record.on else ""
-    return printable(record.state + (f": {reason}{on}" if reason else ""))
 
 
 def _columns() -> int | None:

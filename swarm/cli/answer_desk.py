@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from swarm.cli.question import reference
 from swarm.cli.render import printable
 from swarm.core.permission import Resolution
-from swarm.core.times import parse_time
 from swarm.errors import SwarmError
 from swarm.leader.questions import Answer, Question, answer, open_questions
 from swarm.storage.team import Team
 from swarm.values import Value
 
-HELP = (
-    "y {0} = it runs, this once · y {0} NOTE = and the agent is told that · n {0} because WHY = no · "
-    "a {0} = yes, and its rule is added for the whole team · y {0} 9 = both"
+_HELP = (
+    ("y {0}", "it runs, this once"),
+    ("y {0} NOTE", "the same, and the agent is told that"),
+    ("n {0} WHY", "it does not run, and the agent is told why"),
+    ("a {0}", "it runs, and its rule is added for the whole team"),
 )
+_HELP_OF_SEVERAL = (("y {0} {1}", "both"), ("{1}", "shows that one in full"))
+_LEAVE = "Ctrl-C stops the run; swarm resume takes it up again"
 _WORDS = {
     **dict.fromkeys(("y", "yes", "allow", "approve"), "yes"),
     **dict.fromkeys(("n", "no", "deny"), "no"),
@@ -27,15 +30,17 @@ _HELP_WORDS = frozenset({"?", "h", "help"})
 _TOGETHER = re.compile(r"([a-z]+)#?(\d+)", re.ASCII)
 _REFERENCE = re.compile(r"#?(\d{1,9})|((?:perm|plan_approval)-\d{6,}[\w@.-]*)", re.ASCII)
 _BECAUSE = "because"
-_JUST_CAME_SECONDS = 1.0
-_JUST_ANSWERED_SECONDS = 3.0
 
 
 class Said(Value):
-    """What became of a line, for the person who typed it. `bad`: it did not do what was meant."""
+    """What became of a line, for the person who typed it. `bad`: it did not do what was meant.
+
+    `show` is the id of a question that is to be seen in full.
+    """
 
     text: str
     bad: bool = False
+    show: str | None = None
 
 
 class _Order(Value):
@@ -49,7 +54,7 @@ class _Order(Value):
 class _Unclear(Value):
     """A line with a note that may begin with the number of a question, or be no note at all."""
 
-    ref: str | None
+    refs: tuple[str, ...]
     note: str
 
 
@@ -59,56 +64,62 @@ class AnswerDesk:
     def __init__(self, team: Team) -> None:
         self._team = team
 
-    def take(self, line: str) -> Said:
-        """Do what a line says and tell what came of it; nothing is done unless it is clear."""
+    def take(self, line: str, seen: Collection[str] | None = None) -> Said:
+        """Do what a line says and tell what came of it; nothing is done unless it is clear.
+
+        `seen` are the ids of the questions that were on the screen when the line was begun: without a number
+        it can mean no other. None stands for all that are open.
+        """
         words = line.split()
         if not words:
             return Said(text="")
-        if words[0].lower() in _HELP_WORDS:
-            return Said(text=HELP.format(self._example()))
-        order = _understood(words)
-        if order is None:
-            ref = self._example()
-            return _nothing(f"not understood. Type y {ref}, n {ref} because …, a {ref}, or ? for help")
-        if isinstance(order, _Unclear):
-            where = f"{words[0]} {order.ref or self._example()}"
-            return _nothing(f"not clear. Type {where} because {order.note}")
-        if order.refs:
-            return _together([self._answer(ref, order) for ref in order.refs])
-        return self._answer_the_only_one(order)
-
-    def _example(self) -> str:
-        """Return the number of a question that is open, so that what is said can be typed."""
         try:
-            return next((reference(one.request) for one in self._waiting()), "3")
-        except SwarmError:
-            return "3"
+            return self._take(words, seen)
+        except SwarmError as error:
+            return _failed(error)
+
+    def _take(self, words: Sequence[str], seen: Collection[str] | None) -> Said:
+        waiting = self._waiting()
+        refs = [reference(one.request) for one in waiting]
+        if words[0].lower() in _HELP_WORDS:
+            return Said(text=_help(refs))
+        if len(words) == 1 and len(named := _references(words[0])) == 1:
+            return self._shown(named[0])
+        order = _understood(words)
+        if isinstance(order, _Order) and order.refs:
+            for ref in order.refs:
+                self._team.permissions.find(ref)  # one that there is not: nothing is answered
+            return _together([self._answer(ref, order) for ref in order.refs])
+        if not refs:
+            return Said(text="No question is open.", bad=True)
+        if order is None:
+            return _nothing(f"not understood. Type y {refs[0]}, n {refs[0]} WHY, a {refs[0]}, or ? for help")
+        if isinstance(order, _Unclear):
+            return _nothing(_both_ways(words[0], order, refs))
+        return self._answer_the_only_one(order, waiting, seen)
+
+    def _answer_the_only_one(
+        self, order: _Order, waiting: Sequence[Question], seen: Collection[str] | None
+    ) -> Said:
+        letter, refs = order.word[0], [reference(one.request) for one in waiting]
+        if len(refs) > 1:
+            return _nothing(
+                f"{len(refs)} are open. Type {letter} {refs[0]}, or {letter} {' '.join(refs)} for all"
+            )
+        if seen is not None and list(seen) != [waiting[0].request.id]:
+            return _nothing(
+                f"the questions changed while you typed. Look at #{refs[0]}, then type {letter} {refs[0]}"
+            )
+        return self._answer(refs[0], order)
 
     def _waiting(self) -> list[Question]:
         return [one for one in open_questions(self._team) if one.asker == "alive"]
 
-    def _answer_the_only_one(self, order: _Order) -> Said:
-        try:
-            questions = self._waiting()
-            if not questions:
-                return Said(text="No question is open.", bad=True)
-            if len(questions) > 1:
-                return _which_one(order.word[0], questions)
-            ref = reference(questions[0].request)
-            if self._has_just_come(questions[0]):
-                typed = f"{order.word[0]} {ref}"
-                return _nothing(f"#{ref} has only just come. Look at it, then type {typed}")
-        except SwarmError as error:
-            return _failed(error)
-        return self._answer(ref, order)
-
-    def _has_just_come(self, question: Question) -> bool:
-        """Whether the line may have been meant for another, which was answered or closed as it was typed."""
-        now = self._team.clock.now()
-        if _age(question.request.created_at, now) > _JUST_CAME_SECONDS:
-            return False
-        answered = self._team.permissions.list_resolved()
-        return any(_age(one.at, now) <= _JUST_ANSWERED_SECONDS for one in answered)
+    def _shown(self, ref: str) -> Said:
+        found = self._team.permissions.find(ref)
+        if isinstance(found, Resolution):
+            return Said(text=told(found))
+        return Said(text="", show=found.id)
 
     def _answer(self, ref: str, order: _Order) -> Said:
         outcome: Answer = "deny" if order.word == "no" else "allow"
@@ -146,7 +157,7 @@ def _understood(words: Sequence[str]) -> _Order | _Unclear | None:
     marked = bool(rest) and rest[0].lower().rstrip(":,") == _BECAUSE
     note = " ".join(rest[1:] if marked else rest) or None
     if note and not marked and len(refs) != 1:
-        return _Unclear(ref=refs[0] if refs else None, note=" ".join((*refs[1:], note)))
+        return _Unclear(refs=tuple(dict.fromkeys(refs)), note=note)
     return _Order(word=word, refs=tuple(dict.fromkeys(refs)), note=note)
 
 
@@ -160,9 +171,20 @@ def _nothing(why: str) -> Said:
     return Said(text=printable(f"Nothing answered: {why}"), bad=True)
 
 
-def _which_one(letter: str, questions: Sequence[Question]) -> Said:
-    refs = [reference(question.request) for question in questions]
-    return _nothing(f"{len(refs)} are open. Type {letter} {refs[0]}, or {letter} {' '.join(refs)} for all")
+def _help(refs: Sequence[str]) -> str:
+    one, other = (*refs, "3", "4")[:2] if len(refs) != 1 else (refs[0], "")
+    rows = (*_HELP, *(_HELP_OF_SEVERAL if other else ()))
+    said = [f"{typed.format(one, other)} = {meaning}" for typed, meaning in rows]
+    return "\n".join((*said, _LEAVE))
+
+
+def _both_ways(word: str, order: _Unclear, refs: Sequence[str]) -> str:
+    """Return what can be typed for each thing that the line may have meant."""
+    if not order.refs:
+        return f"not clear. Type {word} {refs[0]} because {order.note}"
+    first, *others = order.refs
+    one = f"{word} {first} because {' '.join((*others, order.note))}"
+    return f"not clear. Type {one}   or   {word} {' '.join(order.refs)} because {order.note}"
 
 
 def _failed(error: SwarmError) -> Said:
@@ -171,10 +193,3 @@ def _failed(error: SwarmError) -> Said:
 
 def _together(all_said: Sequence[Said]) -> Said:
     return Said(text="; ".join(said.text for said in all_said), bad=any(said.bad for said in all_said))
-
-
-def _age(time: str, now: float) -> float:
-    try:
-        return now - parse_time(time)
-    except (ValueError, OverflowError):
-        return float("inf")

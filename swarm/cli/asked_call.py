@@ -105,7 +105,8 @@ def _edit(given: Mapping[str, Any], cwd: str) -> Iterator[Row]:
         try:
             edited = replace_passage(file.text, before, after, replace_all=every)
         except EditError as error:
-            why_not = f"as the file is now, this would fail: {str(error).rstrip('.')}"
+            first, _, _ = str(error).partition(". ")  # what follows is advice to a model
+            why_not = f"as the file is now, this would fail: {first.rstrip('.')}"
         else:
             if every:
                 yield Row(text=f"every occurrence of it, {count(edited.count, 'place')}:", own=True)

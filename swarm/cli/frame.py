@@ -142,7 +142,8 @@ def _bottom(sight: Sight, size: Size, typing: Typing, now: float) -> list[Text]:
     lists = 1 + min(least, len(sight.tasks)) + min(least, len(sight.agents))
     room = max(_LEAST_QUESTION, size.rows - lists - len(said) - 1)
     first, *others = sight.questions
-    listed = _others(others, size, min(len(others), _OTHERS_MOST, max(0, room - _LEAST_QUESTION - 1)), now)
+    places = min(len(others), _OTHERS_MOST, max(0, room - _LEAST_QUESTION - 1))
+    listed = _others(others, sight.team, size, places, now)
     lines = question_lines(
         first,
         size.columns,
@@ -150,12 +151,13 @@ def _bottom(sight: Sight, size: Size, typing: Typing, now: float) -> list[Text]:
         unicode=size.unicode,
         color=size.color,
         now=now,
+        team=sight.team,
     )
     rule = Text(("─" if size.unicode else "-") * size.columns, style="dim")
     return [rule, *lines, *listed, *said]
 
 
-def _others(others: Sequence[PermissionRequest], size: Size, room: int, now: float) -> list[Text]:
+def _others(others: Sequence[PermissionRequest], team: str, size: Size, room: int, now: float) -> list[Text]:
     """Return one line for each further question, the last one for those that have no room."""
     shown = others if len(others) <= room else others[: max(0, room - 1)]
     lines = [
@@ -166,7 +168,8 @@ def _others(others: Sequence[PermissionRequest], size: Size, room: int, now: flo
     left = len(others) - len(shown)
     if left and room:
         dots = "…" if size.unicode else "..."
-        lines.append(Text(f"{dots} {left} more: swarm permissions", style="bold yellow"))
+        said = f"{dots} {left} more: swarm permissions -t {exact(team, unicode=size.unicode)}"
+        lines.append(Text(cut(said, size.columns, unicode=size.unicode), style="bold yellow"))
     return lines
 
 
@@ -202,12 +205,16 @@ def _hint(sight: Sight, size: Size) -> str:
         return ""
     first = sight.questions[0]
     ref = exact(reference(first), unicode=size.unicode)
-    parts = [f"y {ref} = yes", f"n {ref} why = no"]
+    parts = [f"y {ref} = yes", f"n {ref} WHY = no"]
     if first.suggested_rule:
         parts.append(f"a {ref} = always")
+    if len(sight.questions) > 1:
+        parts.append(f"{exact(reference(sight.questions[1]), unicode=size.unicode)} = show it")
     return (" · " if size.unicode else " | ").join([*parts, "? = help"])
 
 
 def _commands(sight: Sight, size: Size) -> list[Text]:
     ref = exact(reference(sight.questions[0]), unicode=size.unicode)
-    return [Text(f"swarm approve {ref} | swarm deny {ref}   in another terminal", style="dim")]
+    team = exact(sight.team, unicode=size.unicode)
+    said = f"swarm approve {ref} -t {team} | swarm deny {ref} -t {team}   in another terminal"
+    return [Text(cut(said, size.columns, unicode=size.unicode), style="dim")]

@@ -65,6 +65,8 @@ class Typed:
 
 def _escape_after(escape: str, key: str) -> str:
     """Return what is open of a key's sequence after one more character; arrows type nothing."""
+    if key == _ESCAPE:
+        return key
     if escape == _ESCAPE:
         return escape + key if key in "[O" else ""
     return "" if escape.endswith("O") or "@" <= key <= "~" else escape

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Self
 
@@ -20,10 +20,11 @@ from swarm.cli.line_input import LineInput
 from swarm.cli.painting import Painter
 from swarm.cli.screen import Screen, given_back_on_stop
 from swarm.cli.session import Io
-from swarm.cli.sight import Looker, Sight
+from swarm.cli.sight import Looker, Sight, called
 from swarm.core.permission import PermissionRequest
 from swarm.errors import SwarmError
 from swarm.leader.questions import open_questions
+from swarm.storage.questions import NOBODY_ANSWERED
 from swarm.storage.team import Team
 
 _FRAME_SECONDS = 0.1
@@ -52,6 +53,8 @@ class LiveView:
         self._sight = Sight(team=team.name)
         self._said = Typing()
         self._said_until = 0.0
+        self._in_full: str | None = None
+        self._began_with: tuple[str, ...] = ()
         self._next = 0.0
         self._notes: list[str] = []
         self._stack = ExitStack()
@@ -85,6 +88,8 @@ class LiveView:
         if not self._screen.is_ours():
             return
         before, lines = self._input.text, self._input.poll()
+        if not before:
+            self._began_with = tuple(question.id for question in self._sight.questions)
         for line in lines:
             self._take(line)
         now = time.monotonic()
@@ -98,10 +103,11 @@ class LiveView:
             self._said_until = 0.0
             return
         try:
-            said = self._desk.take(line)
+            said = self._desk.take(line, self._began_with)
         except SwarmError as error:
             self._say(error.message, is_bad=True)
         else:
+            self._in_full = said.show or self._in_full
             self._say(said.text, is_bad=said.bad)
 
     def _say(self, text: str, *, is_bad: bool) -> None:
@@ -110,13 +116,26 @@ class LiveView:
 
     def _questions(self) -> tuple[PermissionRequest, ...]:
         """Return what is to be answered; for what cannot be read now the last sight stands."""
+        before = self._sight.questions
         try:
             questions = open_questions(self._team)
-            asked = tuple(question.request for question in questions if question.asker == "alive")
+            asked = [question.request for question in questions if question.asker == "alive"]
+            asked.sort(key=lambda request: request.id != self._in_full)
             self._sight = self._looker.look(asked)
+            self._tell_changes(before, asked)
         except SwarmError as error:
             self._say(error.message, is_bad=True)
         return self._sight.questions
+
+    def _tell_changes(self, before: Sequence[PermissionRequest], asked: Sequence[PermissionRequest]) -> None:
+        """Say whose time is over. What was wrong with the last line is old once another question has come."""
+        now = {request.id for request in asked}
+        if self._said.is_bad and now - {request.id for request in before}:
+            self._said_until = 0.0
+        for request in before:
+            answer = self._team.permissions.resolution(request.id) if request.id not in now else None
+            if answer is not None and (answer.outcome, answer.note) == ("expired", NOBODY_ANSWERED):
+                self._say(f"{called(request)}: {NOBODY_ANSWERED}, so it was denied", is_bad=True)
 
     def _show(self, asked: tuple[PermissionRequest, ...]) -> None:
         columns, rows = self._screen.size

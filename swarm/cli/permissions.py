@@ -18,7 +18,7 @@ from swarm.cli.asked import (
 from swarm.cli.question import reference
 from swarm.cli.session import Io, only_for_people, team_to_change, the_team
 from swarm.core.permission import Resolution
-from swarm.errors import ConfigError, SwarmError
+from swarm.errors import ConfigError, NotFoundError, SwarmError
 from swarm.leader.questions import Answer, Question, answer, open_questions
 from swarm.storage.questions import asker_of
 from swarm.storage.team import Team
@@ -64,11 +64,12 @@ def deny(args: Mapping[str, Any], io: Io) -> int:
 
 
 def _answer_all(args: Mapping[str, Any], io: Io, outcome: Answer, *, always: bool) -> int:
-    only_for_people(io, "answer permission requests")
+    only_for_people(io, "answer questions")
     team = team_to_change(args, io)
     refs = tuple(dict.fromkeys(args["refs"]))
     if not refs:
         raise ConfigError("which question? give its number; swarm permissions lists them", code="bad_usage")
+    _all_known(team, refs, args["note"])
     done: list[tuple[str, Resolution | SwarmError]] = []
     for ref in refs:
         try:
@@ -82,6 +83,20 @@ def _answer_all(args: Mapping[str, Any], io: Io, outcome: Answer, *, always: boo
     else:
         _print_results(done, io)
     return next((one.exit_code for _, one in done if isinstance(one, SwarmError)), 0)
+
+
+def _all_known(team: Team, refs: Sequence[str], note: str | None) -> None:
+    """Refuse all where one names no question: what was meant as a reason would be lost for good."""
+    for ref in refs:
+        try:
+            team.permissions.find(ref)
+        except NotFoundError as error:
+            if len(refs) == 1:
+                raise
+            hint = "" if note is not None or ref.isdigit() else "; a reason goes behind --note"
+            raise NotFoundError(
+                f"nothing was answered: {error.message}{hint}", code=error.code, details=error.details
+            ) from error
 
 
 def _print_results(done: Iterable[tuple[str, Resolution | SwarmError]], io: Io) -> None:
@@ -135,23 +150,32 @@ def _tell_how_to_go_on(questions: Sequence[Question], io: Io, which: str) -> Non
 
 
 def _follower(team: Team, io: Io, alert: Alert, which: str, *, answered: bool) -> Callable[[], None]:
-    """Return a function that prints in full each new question, and with `answered` each new answer."""
-    seen: set[str] = set()
+    """Return a function that prints in full each new question, and what became of it.
+
+    With `answered` earlier answers are printed too; a program gets answers only then.
+    """
+    asked: set[str] = set()
+    told: set[str] = set()
 
     def print_new() -> None:
         questions = open_questions(team)
         alert.look(team.name, [question.request for question in questions])
         for question in questions:
-            if question.request.id not in seen:
-                seen.add(question.request.id)
+            if question.request.id not in asked:
+                asked.add(question.request.id)
                 if io.json:
                     io.print_json(question_object(question))
                 else:
                     print_question(question, io, which)
                     io.print()
-        for one in team.permissions.list_resolved() if answered else ():
-            if f"answer {one.id}" not in seen:
-                seen.update((one.id, f"answer {one.id}"))
+        if answered or (asked - told and not io.json):
+            print_answers()
+
+    def print_answers() -> None:
+        for one in team.permissions.list_resolved():
+            if one.id not in told and (answered or one.id in asked):
+                told.add(one.id)
+                asked.add(one.id)
                 if io.json:
                     io.print_json(answered_object(one))
                 else:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Self
 
 from swarm.cli.events import event_line
-from swarm.cli.question import question_lines, reference
+from swarm.cli.question import question_lines, reference, summary
 from swarm.cli.session import Io
 from swarm.core.permission import PermissionRequest
 from swarm.storage.team import Team
@@ -15,7 +15,10 @@ _QUIET = frozenset({"team_created", "task_created", "agent_ready", "mail_sent", 
 
 
 class PlainLines:
-    """Prints what comes from this place in the event log on. Nothing is read but what was added to it."""
+    """Prints what comes from this place in the event log on. Nothing is read but what was added to it.
+
+    With `-q` and `--json` it is only questions, in a line each: somebody has to hear of them.
+    """
 
     def __init__(self, team: Team, io: Io, since: int = 0) -> None:
         self._team = team
@@ -36,14 +39,19 @@ class PlainLines:
                 continue
             self._io.note(event_line(event))
             if event.event == "permission_requested":
-                for line in self._question(str(event.data.get("request", ""))):
-                    self._io.note(line)
+                self._tell_question(str(event.data.get("request", "")))
 
-    def _question(self, request_id: str) -> Iterator[str]:
-        """Yield a question that is still open: the exact call, and the commands that answer it."""
-        for request in self._team.permissions.pending():
-            if request.id == request_id:
-                yield from _in_full(request, self._team.name, self._io.error_columns, unicode=self._unicode)
+    def _tell_question(self, request_id: str) -> None:
+        """Tell a question that is still open, in full unless only what matters is to be said."""
+        request = next((one for one in self._team.permissions.pending() if one.id == request_id), None)
+        if request is None:
+            return
+        if self._io.quiet or self._io.json:
+            what = summary(request, unicode=self._unicode)
+            self._io.urge(f"{what}   (swarm permissions {reference(request)} -t {self._team.name})")
+            return
+        for line in _in_full(request, self._team.name, self._io.error_columns, unicode=self._unicode):
+            self._io.note(line)
 
     @property
     def _unicode(self) -> bool:
@@ -54,4 +62,6 @@ def _in_full(request: PermissionRequest, team: str, columns: int | None, *, unic
     for line in question_lines(request, columns, None, unicode=unicode, color=False):
         yield line.plain
     ref = reference(request)
-    yield f"  answer: swarm approve {ref} -t {team}   or   swarm deny {ref} -t {team}"
+    always = ", or with --always" if request.suggested_rule else ""
+    yield f"  yes: swarm approve {ref} -t {team}{always}"
+    yield f"  no: swarm deny {ref} -t {team} --note WHY"

@@ -5,6 +5,7 @@ Every line of foreign text stands behind a bar, so that it cannot be taken for o
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -17,10 +18,11 @@ from swarm.cli.exact_text import exact
 from swarm.cli.question_body import INDENT, LEAST_CELLS, Body, a_line, body_of, own_lines, row_lines
 from swarm.cli.render import ago, count
 from swarm.cli.row import Row
-from swarm.core.breaking import pieces, wrap_words
+from swarm.core.breaking import pieces, width, wrap_words
 from swarm.core.permission import PermissionRequest
 from swarm.core.times import parse_time
 
+_THEN = ", then it counts as no"
 _LEAST_BODY = 4  # lines of the call that are worth more than the reason beside it
 
 
@@ -33,11 +35,12 @@ def question_lines(
     color: bool = True,
     now: float | None = None,
     with_time: bool = True,
+    team: str | None = None,
 ) -> list[Text]:
     """Return the question in lines that fit; what has no room is counted, and it is said where to see it.
 
     Without `rows` nothing is left out, without `columns` nothing is broken; one row is a summary.
-    `with_time`: how much is left of the time to answer.
+    `with_time`: how much is left of the time to answer. `team` stands in the commands that show the rest.
     """
     cells = columns or sys.maxsize
     clock = (time.time() if now is None else now) if with_time else None
@@ -49,7 +52,9 @@ def question_lines(
         tail = [*_tail(request, cells, unicode=unicode)]
         lines = [*head, *body.lines, *(line for part in tail for line in part)]
         if rows is not None and (len(lines) > rows or not body.whole):
-            lines = _fitted(request, head, body, tail, rows, cells, unicode=unicode)
+            more = f"swarm permissions {reference(request)}"
+            more += f" -t {exact(team, unicode=unicode)}" if team else ""
+            lines = _fitted(more, head, body, tail, rows, cells, unicode=unicode)
     return lines if color else [a_line(line.plain) for line in lines]
 
 
@@ -78,10 +83,18 @@ def summary(request: PermissionRequest, *, unicode: bool) -> str:
 def _head(request: PermissionRequest, cells: int, now: float | None, *, unicode: bool) -> list[Text]:
     who = f"{_called(request, unicode=unicode)} {_who(request, unicode=unicode)}"
     left = "" if now is None else time_left(request, now)
-    where = "" if is_plan(request) else f" in {exact(request.cwd, unicode=unicode)}"
+    where = "" if is_plan(request) else f" in {exact(_from_home(request.cwd), unicode=unicode)}"
     told = f"{who}{where}{left and f', {left}'}"
-    first, *rest = wrap_words(told, max(LEAST_CELLS, cells - len(INDENT)))
+    room = max(LEAST_CELLS, cells - len(INDENT))
+    if left.endswith("left") and width(told + _THEN) <= room:
+        told += _THEN
+    first, *rest = wrap_words(told, room)
     return [a_line(first, "bold yellow"), *(a_line(INDENT + piece, "bold yellow") for piece in rest)]
+
+
+def _from_home(path: str) -> str:
+    home = os.environ.get("HOME", "").rstrip("/")
+    return f"~{path.removeprefix(home)}" if home and path.startswith(f"{home}/") else path
 
 
 def time_left(request: PermissionRequest, now: float) -> str:
@@ -110,7 +123,7 @@ def _tail(request: PermissionRequest, cells: int, *, unicode: bool) -> Iterator[
 
 
 def _fitted(
-    request: PermissionRequest,
+    more: str,
     head: Sequence[Text],
     body: Body,
     tail: Sequence[Sequence[Text]],
@@ -133,13 +146,13 @@ def _fitted(
         shown = [*head, *body.lines][: max(0, rows - len(below) - 1)][len(head) :]
         lost += len(body.lines) - len(shown)
     over = "" if body.whole else "over "
-    cut = [_cut(request, over, lost, cells, unicode=unicode)] if lost else []
+    cut = [_cut(more, over, lost, cells, unicode=unicode)] if lost else []
     return [*head[: max(1, rows - len(shown) - len(cut) - len(below))], *shown, *cut, *below]
 
 
-def _cut(request: PermissionRequest, over: str, left: int, cells: int, *, unicode: bool) -> Text:
+def _cut(more: str, over: str, left: int, cells: int, *, unicode: bool) -> Text:
     dots = "…" if unicode else "..."
-    said = f"{INDENT}{dots} {over}{count(left, 'more line')}: swarm permissions {reference(request)}"
+    said = f"{INDENT}{dots} {over}{count(left, 'more line')}: {more}"
     return a_line(clipped(said, cells, unicode=unicode), "bold yellow")
 
 

@@ -95,6 +95,17 @@ class Io:
         if self.takes_notes is not None:
             self.takes_notes(text)
             return
+        self._say(text)
+
+    def urge(self, text: str) -> None:
+        """Say what cannot wait until the end: `-q` lets it through, and so does `--json` on a terminal.
+
+        There is no room for it where a program may read our stderr.
+        """
+        if not self.json or self.err.isatty():
+            self._say(text)
+
+    def _say(self, text: str) -> None:
         rows = [row for line in text.split("\n") for row in hanging(line, self.error_columns, 2)]
         try:
             self.err.writelines(f"{row}\n" for row in rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from swarm.cli.board import Board
@@ -11,10 +11,10 @@ from swarm.cli.columns import table
 from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, the_team
 from swarm.core.identity import LEADER, USER
-from swarm.core.roster import Roster
+from swarm.core.roster import Member, Roster
 from swarm.errors import ConfigError, SwarmError
 from swarm.storage.layout import Layout
-from swarm.storage.leadership import leader_state
+from swarm.storage.leadership import is_resumable, leader_state
 from swarm.storage.team import Team, TeamListing, create_team, list_teams
 
 _VALUE_CELLS = 13
@@ -47,9 +47,21 @@ def list_all(_args: Mapping[str, Any], io: Io) -> int:
     if not listings:
         io.note("no teams yet; make one with swarm team create, or watch swarm demo")
         return 0
-    for line in table([_row(listing, io) for listing in listings], limit=io.columns, flexible=-1):
+    teams = [listed(listing, io) for listing in listings]
+    for line in table(list(map(_row, teams)), limit=io.columns, flexible=-1):
         io.print(line)
+    if left := _resumable(teams):
+        io.note(f"swarm resume {left[0]} takes up its run again")
     return 0
+
+
+def resumable_teams(io: Io) -> list[str]:
+    """Return the teams whose run could be taken up."""
+    return _resumable([listed(listing, io) for listing in list_teams(io.root)])
+
+
+def _resumable(teams: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [team["name"] for team in teams if team.get("resumable")]
 
 
 def show(args: Mapping[str, Any], io: Io) -> int:
@@ -75,14 +87,22 @@ def _workspace(given: str | None) -> str:
 
 def team_object(team: Team, roster: Roster) -> dict[str, Any]:
     """Return a team as `team show --json` has it."""
+    board, leader = Board(team.tasks(USER).list_tasks()), leader_state(team)
+    unfinished = any(not shown.task.finished for shown in board.tasks)
     return {
         "name": team.name,
         "native": True,
         "workspace": roster.workspace,
-        "leader": leader_state(team),
+        "leader": leader,
+        "resumable": is_resumable(team, leader, unfinished=unfinished),
         "agents": sum(member.name != LEADER for member in roster.members),
-        "tasks": Board(team.tasks(USER).list_tasks()).counts(),
+        "members": [{"name": one.name, "kind": _kind(one)} for one in roster.members],
+        "tasks": board.counts(),
     }
+
+
+def _kind(member: Member) -> str:
+    return "leader" if member.name == LEADER else "teammate"
 
 
 def listed(listing: TeamListing, io: Io) -> dict[str, Any]:
@@ -98,18 +118,18 @@ def listed(listing: TeamListing, io: Io) -> dict[str, Any]:
         return {"name": listing.name, "native": True, "problem": error.message}
 
 
-def _row(listing: TeamListing, io: Io) -> tuple[str, ...]:
-    found = listed(listing, io)
+def _row(found: Mapping[str, Any]) -> tuple[str, ...]:
     if "problem" in found:
-        return (listing.name, "damaged", "", "", found["problem"])
+        return (found["name"], "damaged", "", "", found["problem"])
     if not found["native"]:
-        return (listing.name, "made by another program", "", "", "")
+        return (found["name"], "made by another program", "", "", "")
     done, total = found["tasks"]["completed"], _total(found["tasks"])
+    leader = "no leader" if found["leader"] == "none" else f"leader {found['leader']}"
     return (
-        listing.name,
+        found["name"],
         f"{done}/{total} tasks done",
         count(found["agents"], "agent"),
-        "no leader" if found["leader"] == "none" else f"leader {found['leader']}",
+        f"{leader}, can be resumed" if found["resumable"] else leader,
         found["workspace"] or "",
     )
 
@@ -126,14 +146,14 @@ def _page(team: Team, roster: Roster, io: Io) -> Iterator[str]:
         "folder": team.layout.team_dir,
         "workspace": roster.workspace or "",
         "leader": found["leader"],
+        "run": f"can be resumed: swarm resume {team.name}" if found["resumable"] else "",
         "tasks": f"{found['tasks']['completed']} of {_total(found['tasks'])} completed",
     }
     for line in table([(f"  {label}", value) for label, value in facts.items() if value]):
         yield from io.rows(line, indent=_VALUE_CELLS)
     members = [
-        (f"  {m.name}", m.role or "", m.model or "", m.permission_mode or "")
+        (f"  {m.name}", _kind(m), m.role or "", m.model or "", m.permission_mode or "")
         for m in roster.members
-        if m.name != LEADER
     ]
     if members:
         yield ""

@@ -25,7 +25,13 @@ STATES = ("starting", "working", "waiting", "idle", "paused", "orphaned", "stopp
 
 IDLE_REASONS = ("no_task", "waiting_for_task", "budget_spent", "finished")
 WAITING_REASONS = ("permission", "plan", "rate_limit", "leader_gone")
-STOPPED_REASONS = ("asked", "killed", "failed", "orphaned")
+WHY_STOPPED = {
+    "asked": "was asked to",
+    "killed": "was ended from outside",
+    "failed": "failed",
+    "orphaned": "its leader was gone",
+}
+"""The reasons with which an agent stops, as people are told them."""
 
 
 class ToolProcess(Value):

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from swarm.core.breaking import hanging
+from swarm.core.permission import PLAN_TOOL
 from swarm.core.shown import local_time, paint, printable, printable_lines
+from swarm.core.transcript import not_permitted
 
 _SHORT = 200
 _PROMPT_LINES = 6
@@ -75,14 +77,17 @@ class TranscriptPage:
             if block.get("type") == "tool_use":
                 self._tools[block["id"]] = block["name"]
                 yield from self._rows(f"{when}  * {_call(block)}", "cyan")
+                for row in _plan(block):
+                    yield from self._rows(f"{' ' * len(when)}    {row}")
 
     def _result(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
         block = line["block"]
         tool = self._tools.get(block["tool_use_id"], "result")
         failed = bool(block.get("is_error"))
         said = _telling_line("\n".join(_texts(block.get("content") or "")))
-        label = f"{tool} failed" if failed else tool
-        shown = printable(f"{when}    {label}: {said} [{line['elapsed_seconds']:.1f}s]")
+        if not (failed and said.startswith(not_permitted(tool))):
+            said = f"{tool} failed: {said}" if failed else f"{tool}: {said}"
+        shown = printable(f"{when}    {said} [{line['elapsed_seconds']:.1f}s]")
         yield from self._rows(shown, "red" if failed else "dim")
 
     def _note(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
@@ -113,10 +118,18 @@ def _texts(content: Any) -> list[str]:
 def _call(block: Mapping[str, Any]) -> str:
     """Return a tool call in one line: its name and the argument that tells most."""
     given = block.get("input") or {}
+    if _plan(block):
+        return printable(block["name"])
     telling = next((given[key] for key in _TELLING if key in given), None)
     if telling is None:
         telling = json.dumps(given, ensure_ascii=False) if given else ""
     return printable(f"{block['name']} {_shortened(str(telling))}".rstrip())
+
+
+def _plan(block: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a plan that is handed in: it is there to be read."""
+    plan = (block.get("input") or {}).get("plan") if block["name"] == PLAN_TOOL else None
+    return printable_lines(plan.strip()).split("\n") if isinstance(plan, str) and plan.strip() else []
 
 
 def _shortened(text: str) -> str:

@@ -6,12 +6,15 @@ from typing import Literal
 
 from swarm.core.identity import USER
 from swarm.core.permission import PermissionRequest, Resolution, request_digest
+from swarm.core.shown import local_time
+from swarm.core.spawn import RuleSet
 from swarm.errors import ConfigError, CorruptStateError, StateError
+from swarm.permissions.calls import Behavior
 from swarm.storage.questions import Asker, asker_of, close_stale, expire, settle, tell, why_stale
 from swarm.storage.team import Team
 from swarm.values import Value
 
-__all__ = ["Answer", "Question", "answer", "close_stale", "open_questions"]
+__all__ = ["Answer", "Question", "add_rules", "answer", "close_stale", "open_questions"]
 
 Answer = Literal["allow", "deny"]
 _SAID = {"allow": "allowed", "deny": "denied"}
@@ -60,6 +63,19 @@ def answer(
     return _outcome_of(team, found)
 
 
+def add_rules(team: Team, rules: RuleSet, by: str = USER) -> None:
+    """Add these rules to those of the team; they count at once, also for questions that are open."""
+    lists: tuple[tuple[Behavior, tuple[str, ...]], ...] = (
+        ("deny", rules.deny),
+        ("ask", rules.ask),
+        ("allow", rules.allow),
+    )
+    for behavior, texts in lists:
+        for text in texts:
+            if team.permissions.add_rule(behavior, text):
+                team.events.emit("rule_added", by, behavior=behavior, rule=text, by=by)
+
+
 def _rule_of(request: PermissionRequest, outcome: str) -> str:
     if outcome != "allow":
         raise ConfigError("only an allowed call can be allowed always; leave that out", code="bad_value")
@@ -82,14 +98,14 @@ def _outcome_of(team: Team, request: PermissionRequest) -> Resolution:
 
 
 def _too_late(resolution: Resolution) -> StateError:
-    request = resolution.request or {}
-    name = _name(request.get("number"), resolution.id)
+    name = _name((resolution.request or {}).get("number"), resolution.id)
     note = f": {resolution.note}" if resolution.note else ""
+    at = _clock(resolution.at)
     if resolution.outcome == "expired":
-        said = f"{name} is over since {resolution.at}{note}; nobody waits for an answer to it"
+        said = f"{name} is over since {at}{note}; nobody waits for an answer to it"
     else:
-        outcome = _SAID[resolution.outcome]
-        said = f"{name} was {outcome} by {resolution.by} at {resolution.at}{note}; that stands"
+        by = "" if resolution.by == USER else f" by {resolution.by}"
+        said = f"{name} was already {_SAID[resolution.outcome]}{by} at {at}{note}; that stands"
     return StateError(
         said,
         code="already_resolved",
@@ -104,4 +120,9 @@ def _too_late(resolution: Resolution) -> StateError:
 
 
 def _name(number: object, request_id: str) -> str:
-    return f"request {number} ({request_id})" if number is not None else f"request {request_id}"
+    return f"#{number}" if number is not None else f"question {request_id}"
+
+
+def _clock(time: str) -> str:
+    """Return the time of day of an answer, on the clock of whoever reads it."""
+    return local_time(time).rpartition(" ")[2]

@@ -18,6 +18,8 @@ from swarm.permissions.rules import EDITORS, READERS, parse_rule, render_rule
 from swarm.storage.settings_files import SettingsFile, read_settings, settings_files
 from swarm.values import Value
 
+_JUDGING_HOOKS = ("PreToolUse", "PermissionRequest")
+
 
 class SettingsPolicy(Value):
     """`rules` stand in the order in which sources are named; `notes` are for the person.
@@ -73,12 +75,13 @@ def read_policy(root: str, workspace: str | None, *, trusted: bool) -> SettingsP
 
 
 def _read(file: SettingsFile, root: str, *, trusted: bool) -> _Said:
-    given = read_settings(file.path).get("permissions")
+    settings = read_settings(file.path)
+    given = settings.get("permissions")
     given = {} if given is None else given
     if not isinstance(given, dict):
         raise _unusable(file, "permissions", "it is no JSON object")
-    believed = trusted or file.is_the_persons
-    notes: list[str] = []
+    believed = trusted or not file.comes_with_the_workspace
+    notes = list(_hooks_that_judge(file, settings.get("hooks")))
     lists = {key: tuple(_strict_rules(file, root, given, key)) for key in ("deny", "ask")}
     allow = tuple(_allow_rules(file, root, given, notes)) if believed else ()
     held_back = given.get("allow")
@@ -91,6 +94,16 @@ def _read(file: SettingsFile, root: str, *, trusted: bool) -> _Said:
         no_bypass=given.get("disableBypassPermissionsMode") == "disable",
         notes=tuple(notes),
     )
+
+
+def _hooks_that_judge(file: SettingsFile, hooks: object) -> Iterator[str]:
+    """Tell of hooks that would stop calls; whoever counts on them should not find out later."""
+    found = [name for name in _JUDGING_HOOKS if isinstance(hooks, dict) and hooks.get(name)]
+    if found:
+        yield (
+            f"Note: {' and '.join(found)} hooks in {file.path} are not run here; what they forbid has to be "
+            "a deny rule"
+        )
 
 
 def _strict_rules(file: SettingsFile, root: str, given: Mapping[str, Any], key: Behavior) -> Iterator[str]:
@@ -151,7 +164,7 @@ def _mode_in(file: SettingsFile, given: Mapping[str, Any], notes: list[str]) -> 
 
 def _mode_of(said: Sequence[_Said]) -> tuple[str | None, str | None]:
     """Return the mode, and one that is looser than without the word of a file that is not believed."""
-    own = next((one.mode for one in said if one.file.is_the_persons), None)
+    own = next((one.mode for one in said if one.mode and not one.file.comes_with_the_workspace), None)
     ignored = None
     for one in said:
         if one.mode is None:

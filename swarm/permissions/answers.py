@@ -27,9 +27,11 @@ _OUR_CODE = re.compile(
 )
 _NEW_NAME = re.compile(r"\balias\s[^;&|\n]*=\S*swarm\b|\bhash\s+-p\s*\S*swarm\b", re.IGNORECASE)
 _REDIRECTION = re.compile(r"(?:\d*|&)[<>]{1,3}[|&]?[ \t]*[^\s;&|<>()`]+")
-_ANSWERS = re.compile(r"\b(?:approve|deny|permissions?|resolve)\b", re.IGNORECASE)
+_ANSWERS = re.compile(r"\b(?:approve|deny|permissions?|resolve|settle|questions?|answer)\b", re.IGNORECASE)
+_HIDDEN_MODULE = re.compile(rf"-m\s*(\S*{shell.ANYTHING}\S*)([^;&|\n]*)")
 _MORE_WORDS_COME = re.compile(r"\b(?:xargs|parallel)\b")
 _UNCERTAIN = frozenset("$`{*?[")
+_UNCERTAIN_NAME = frozenset("*?[" + shell.ANYTHING)
 _COMMAND_END = re.compile(r"[;&|<>()`\n]")
 
 
@@ -46,6 +48,21 @@ def answers_requests(command: str, policy: Policy) -> bool:
         calls += _calls(text, written)
         certain = _UNCERTAIN.isdisjoint(text) and not _MORE_WORDS_COME.search(text)
         if any(_answers(words, certain=certain) for words in calls):
+            return True
+    return _hidden_program_answers(mentions.made_up(command, policy))
+
+
+def _hidden_program_answers(text: str) -> bool:
+    """Tell whether a program whose name the shell makes up, and which may be ours, is told to answer."""
+    calls = [(found[1], found[2].split()) for found in _HIDDEN_MODULE.finditer(text)]
+    for reading in shell.readings(text):
+        program, *words = reading.split(" ")
+        calls.append((os.path.basename(program), words))
+    for name, words in calls:
+        if _UNCERTAIN_NAME.isdisjoint(name):
+            continue
+        pattern = fold(name.replace(shell.ANYTHING, "*"))
+        if fnmatch.fnmatchcase("swarm", pattern) and not set(_VERBS).isdisjoint(_possible_verbs(words)):
             return True
     return False
 

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import TYPE_CHECKING
 
 from swarm.permissions.paths import fold, is_below, normal_path, real_path
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+
+
+_NO_STEPS = re.compile(r"/(?:\.?/)+")
+
+
+def tidy(content: str) -> str:
+    """Return the pattern without blanks before it and without steps that lead nowhere, such as `/./`."""
+    content = content.lstrip(" \t")
+    start = next((one for one in ("//", "~/", "./", "/") if content.startswith(one)), "")
+    rest = _NO_STEPS.sub("/", f"/{content[len(start) :]}")[1:]
+    if rest == "." or rest.endswith("/."):
+        rest = rest[:-1]
+    return (start or ("./" if content == "." else "")) + rest
 
 
 def problem_with(content: str) -> str | None:

@@ -23,6 +23,7 @@ from swarm.permissions.paths import (
     with_real,
 )
 
+ANYTHING = shell.ANYTHING
 _WORD_END = re.compile(r"[\s;&|<>()`]+")
 _PIECE_END = re.compile(r"[=:,@]")
 _UNKNOWN_VARIABLE = re.compile(r"\$(?:\{[^}]*\}|\w+)?")
@@ -30,8 +31,8 @@ _SLASHES = re.compile(r"/(?:\.?/)+")
 _NAME_ENDS = r"(?![\w-]|\.\w)"
 _USUAL = re.compile(r"(?<![\w-])\.claude/(?:teams|tasks)" + _NAME_ENDS)
 _GOES_HOME = re.compile(r"\b(?:cd|pushd|chdir)\s*(?:[;&|)\n]|$)")
-_ANYTHING = "\ue000"  # stands for a variable whose value is not known; no path of ours holds it
-_GLOB = frozenset("*?[" + _ANYTHING)
+_GLOB = frozenset("*?[" + ANYTHING)
+_OF_A_PROCESS = re.compile(r"/+proc/+[^/]+/+(cwd|root)(?=/|$)")
 _FOLDERS_MAX = 8
 
 
@@ -43,9 +44,12 @@ def names_control_folder(command: str, cwd: str, policy: Policy) -> bool:
     """
     if "CLAUDE_CONFIG_DIR" in shell.unquote(command):
         return True
-    needles = [_USUAL, *(_needle(root) for root in with_real(policy.control_roots))]
+    roots = with_real(policy.control_roots)
+    if any(_needle_behind_unknown(root).search(_plain(made_up(command, policy))) for root in roots):
+        return True
+    needles = [_USUAL, *(_needle(root) for root in roots)]
     for text in texts(command, policy):
-        folded = _SLASHES.sub("/", fold(text))
+        folded = _plain(text)
         if any(needle.search(folded) for needle in needles):
             return True
         words = list(_words(text))
@@ -61,6 +65,11 @@ def texts(command: str, policy: Policy) -> tuple[str, ...]:
     """Return the command with known variables put in and without quotes, as it stands and decoded."""
     known = {"HOME": policy.home, "PWD": "."}
     return unfilled(shell.put_in_variables(command, known))
+
+
+def made_up(command: str, policy: Policy) -> str:
+    """Return what `texts` begins with, and one sign for each thing that only the shell knows."""
+    return shell.unquote(shell.hide_made_up(command, {"HOME": policy.home, "PWD": "."}))
 
 
 def unfilled(command: str) -> tuple[str, ...]:
@@ -92,13 +101,19 @@ def resolve(word: str, folder: str, home: str) -> str:
 def _joined(word: str, folder: str, home: str) -> str:
     if word == "~" or word.startswith("~/"):
         word = home + word[1:]
+    elif word.startswith(("~+", "~-")):  # where the shell is, and where it was
+        word = f".{word[2:]}"
     elif word.startswith("~"):
         word = os.path.expanduser(word)
-    return os.path.join(folder, word)
+    path = os.path.join(folder, word)
+    found = _OF_A_PROCESS.search(path) if "/proc" in path else None
+    if found is None or normal_path(path[: found.start()] or "/") != "/":
+        return path
+    return (folder if found[1] == "cwd" else "") + path[found.end() :]
 
 
 def _words(text: str) -> Iterator[str]:
-    for word in _WORD_END.split(_UNKNOWN_VARIABLE.sub(_ANYTHING, text)):
+    for word in _WORD_END.split(_UNKNOWN_VARIABLE.sub(ANYTHING, text)):
         for choice in shell.expand_braces(word) if "{" in word else (word,):
             if choice:
                 yield choice
@@ -138,7 +153,7 @@ def _glob_may_mean_control(path: str, policy: Policy) -> bool:
         depth = len(fold(config).split("/"))
         for folder in (config, *with_real(policy.control_roots)):
             names = fold(folder).split("/")
-            telling = any(step.strip("*?" + _ANYTHING) for step in steps[depth - 1 : len(names)])
+            telling = any(step.strip("*?" + ANYTHING) for step in steps[depth - 1 : len(names)])
             exact = folder != config or len(steps) == depth
             if exact and telling and len(steps) >= len(names) and all(map(_step_fits, names, steps)):
                 return True
@@ -146,11 +161,21 @@ def _glob_may_mean_control(path: str, policy: Policy) -> bool:
 
 
 def _step_fits(name: str, pattern: str) -> bool:
-    if _ANYTHING in pattern:
-        return fnmatch.fnmatchcase(name, pattern.replace(_ANYTHING, "*"))
+    if ANYTHING in pattern:
+        return fnmatch.fnmatchcase(name, pattern.replace(ANYTHING, "*"))
     if name.startswith(".") and not pattern.startswith((".", "[")):
         return False  # a star leaves hidden names out
     return fnmatch.fnmatchcase(name, pattern)
+
+
+def _plain(text: str) -> str:
+    return _SLASHES.sub("/", fold(text))
+
+
+def _needle_behind_unknown(folder: str) -> re.Pattern[str]:
+    """Find the folder by its last two names, where what stands before them is made up by the shell."""
+    tail = "/".join(fold(folder).rsplit("/", 2)[-2:])
+    return re.compile(rf"{ANYTHING}(?:[^\s;&|<>()`]*/)?{re.escape(tail)}{_NAME_ENDS}")
 
 
 def _needle(folder: str) -> re.Pattern[str]:

@@ -114,11 +114,15 @@ def _by_mode(policy: Policy, call: Call, places: Places) -> Decision | None:
 
 
 def _bypass(policy: Policy, call: Call) -> Decision:
-    denied = [rule for rule in policy.rules if rule.behavior == "deny" and rule.tool == "Bash"]
-    if call.tool == "Bash" and denied and shell.is_compound(_command(call)):
-        names = ", ".join(render_rule(rule) for rule in denied)
-        reason = f"Only single commands can be checked against the deny rules ({names}); run them one by one."
-        return Decision(behavior="deny", reason=reason, why="compound", rule=render_rule(denied[0]))
+    """Allow the call, unless a rule may speak of it and nobody can tell."""
+    strict: tuple[Behavior, ...] = ("deny", "ask")
+    for behavior in strict:
+        rules = [rule for rule in policy.rules if rule.behavior == behavior and rule.tool == "Bash"]
+        if call.tool == "Bash" and rules and shell.is_compound(_command(call)):
+            names = ", ".join(map(render_rule, rules))
+            reason = f"Only single commands can be checked against the {behavior} rules ({names}); "
+            reason += "run them one by one."
+            return Decision(behavior=behavior, reason=reason, why="compound", rule=render_rule(rules[0]))
     return _allow("mode", "Mode bypassPermissions allows it.")
 
 

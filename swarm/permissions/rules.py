@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import itertools
 import re
 from collections.abc import Iterable
 
@@ -27,6 +28,7 @@ _WITHOUT_CONTENT = frozenset(
 _KNOWN = {name.casefold(): name for name in EDITORS | READERS | _WITHOUT_CONTENT | {"Bash"}}
 
 _SHAPE = re.compile(r"(mcp__[\w*-]+|[A-Za-z_][\w-]*)(?:\((.*)\))?", re.DOTALL | re.ASCII)
+_PROGRAM_FOLDER = re.compile(r"^[^\s*:]*/(?=[^\s/])")
 _PIECE = re.compile(r"\\[\\*]|\*+|[^\\*]+|\\", re.DOTALL)
 
 
@@ -45,6 +47,8 @@ def parse_rule(text: str, behavior: Behavior, source: str) -> Rule:
     content = re.sub(r"\\([\\()])", r"\1", escaped or "")
     if tool == "Bash":
         content = content.strip(" \t\n")
+    if tool in EDITORS | READERS:
+        content = globs.tidy(content)
     if content in ("", "*", ":*"):
         return Rule(tool=tool, content=None, behavior=behavior, source=source)
     if tool in _WITHOUT_CONTENT:
@@ -118,8 +122,21 @@ def _matches_command(rule: Rule, command: str) -> bool:
         return _pattern(content).fullmatch(command.strip(" \t")) is not None
     if len(command) > shell.COMMAND_MAX_CHARS:
         return True
-    pattern = _pattern(re.sub(r"\s+", " ", content))
-    return any(pattern.fullmatch(text) for text in shell.readings(command))
+    patterns = [_pattern(text) for text in _meant(content)]
+    texts = shell.readings(command)
+    if shell.has_separators(content):
+        texts = itertools.chain(texts, map(shell.spaced, shell.meanings(command)))
+    return any(pattern.fullmatch(text) for text in texts for pattern in patterns)
+
+
+@functools.lru_cache(maxsize=512)
+def _meant(content: str) -> tuple[str, ...]:
+    """Return what a deny or ask rule may mean: without quotes, without the program's folder, tidied."""
+    text = re.sub(r":\*+$", ":*", re.sub(r"\s+", " ", content).replace(" :*", ":*"))
+    texts = [text, re.sub("['\"]", "", text)]
+    texts += [_PROGRAM_FOLDER.sub("", one) for one in texts]
+    texts += [shell.spaced(one) for one in texts if shell.has_separators(one)]
+    return tuple(dict.fromkeys(filter(None, texts)))
 
 
 @functools.lru_cache(maxsize=512)

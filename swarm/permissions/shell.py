@@ -6,35 +6,57 @@ A deny rule sees every reading that the shell might give it.
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 SEPARATORS = ";&|<>$`()\n"
+ANYTHING = "\ue000"
+"""Stands for what only the shell knows; no path of ours and no program's name holds it."""
 COMMAND_MAX_CHARS = 16_000
 """A longer command is not taken apart: no allow rule matches it, and every deny rule does."""
 
 _SPLIT = re.compile(f"[{re.escape(SEPARATORS)}]")
+_SIGNS = re.compile(r"[;&|<>()`]+")
 _BLANKS = re.compile(r"\s+")
 _QUOTES = re.compile(r"\\\n|['\"\\]")
 _QUOTED_BLANKS = re.compile(r"\\[ \t]|'[^']*'|\"[^\"]*\"")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U000([0-9a-fA-F]{1,5})|([0-7]{1,3}))")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]=]*\])?\+?=")
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U000([0-9a-fA-F]{1,5})|([0-7]{1,3})|([tnvfr]))"
+)
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)[^{}]*\}|([A-Za-z_]\w*))")
 _SET_VARIABLE = re.compile(r"\b([A-Za-z_]\w*)=([^\s;&|<>()`]*)")
 _OTHER_MENTION = re.compile(r"(?<![$\w{])([A-Za-z_]\w*)\b(?!=)|(?<=\$\{)([A-Za-z_]\w*)\b(?!\})")
+_CHANGED_VALUE = re.compile(r"\$\{[^{}\w]*[A-Za-z_]\w*[^\w{}][^{}]*\}")
+_SUBSTITUTION = re.compile(r"\$\([^()]*\)|`[^`]*`")
+_MADE_UP = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$[A-Za-z_]\w*|\$[\d@*#?!$_-]|\$(?=\W|$)")
 _LEADING_ASSIGNMENTS = re.compile(r"(?:[A-Za-z_]\w*\+?=\S* )+")
 _EXPANDED = frozenset("*?[{")
 
 _WRAPPERS = frozenset(
     "env command builtin exec eval sudo doas su nohup nice ionice time timeout stdbuf setsid xargs parallel "
-    "find sh bash dash zsh ksh fish busybox chroot unshare nsenter strace ltrace watch script flock trap ssh "
-    "uv uvx pipx poetry hatch npx "
+    "find sh bash dash zsh ksh fish busybox toybox chroot unshare nsenter strace ltrace watch script "
+    "flock trap  ssh sshpass uv uvx pipx poetry hatch npx bunx  taskset chrt runuser pkexec systemd-run "
+    "setpriv fakeroot prlimit setarch linux32 linux64 arch numactl  unbuffer rlwrap entr sg at batch tmux "
+    "screen gdb valgrind perf hyperfine catchsegv caffeinate xvfb-run  dbus-run-session start-stop-daemon "
+    "tini dumb-init gosu su-exec runcon capsh choom cgexec chpst softlimit  setuidgid s6-setuidgid "
+    "firejail bwrap eatmydata nocache proxychains proxychains4 torsocks gtimeout gnice  genv gtime "
+    "mapfile readarray complete compgen select "
     "then do else elif if while until ! { coproc function".split()
 )
 """Words that run the words after them."""
+
+_WITH_A_VALUE = frozenset(
+    "--git-dir --work-tree --namespace --prefix --cwd --dir --host --context --config --kubeconfig --file "
+    "--project-directory --filter --profile --region".split()
+)
+"""Long options with a word of their own behind them; a short one may have one."""
+
+_RUNNERS = frozenset("npm pnpm yarn conda mamba micromamba rye pdm pipenv bundle mise".split())
+_RUN = frozenset("exec run dlx x".split())
+_LOADER = re.compile(r"ld(?:-linux|-musl|\.so|64\.so)")
 
 _GO_ON = frozenset(
     "command builtin exec nohup setsid sudo doas time env then do else elif if while until ! {".split()
@@ -49,7 +71,10 @@ _GO_ON_BEHIND = re.compile(
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _WRAPPED_WORDS_MAX = 300
+_OPTION_LETTERS_MAX = 4
+_OPTIONS_MAX = 100
 _EXPANSIONS_MAX = 64
+_NESTED_MAX = 4
 _VALUE_MAX_CHARS = 400
 _GROWTH_MAX_CHARS = 40_000
 
@@ -130,6 +155,12 @@ def put_in_variables(command: str, known: Mapping[str, str]) -> str:
     return filled
 
 
+def hide_made_up(command: str, known: Mapping[str, str]) -> str:
+    """Return the command with plain variables put in, and `ANYTHING` for all else that the shell makes up."""
+    text = put_in_variables(_hidden(_CHANGED_VALUE.sub(ANYTHING, command), substitutions_only=True), known)
+    return _hidden(text)
+
+
 def fills_in_plainly(command: str, known: Iterable[str]) -> bool:
     """Tell whether each variable gets its value in `name=value`, and none holds what ends a command."""
     names = set(known)
@@ -155,11 +186,29 @@ def find_program(words: Sequence[str]) -> str | None:
         text = text[ahead.end() if ahead else len(word) + 1 :]
         if text.startswith(("-", "+")):
             return None
-    return None if os.path.basename(word) in _WRAPPERS else word
+    return None if _runs_words([os.path.basename(word), *text.split()[1:2]]) else word
+
+
+def has_separators(text: str) -> bool:
+    return _SPLIT.search(text) is not None
+
+
+def spaced(text: str) -> str:
+    """Return the text with one blank on either side of what separates commands."""
+    return single_blanks(_SIGNS.sub(r" \g<0> ", text))
 
 
 def single_blanks(text: str) -> str:
     return _BLANKS.sub(" ", text).strip()
+
+
+def _hidden(text: str, *, substitutions_only: bool = False) -> str:
+    pattern = _SUBSTITUTION if substitutions_only else _MADE_UP
+    for _ in range(_NESTED_MAX):
+        before, text = text, pattern.sub(ANYTHING, text)
+        if text == before:
+            break
+    return text
 
 
 def _put_in(text: str, values: Mapping[str, str]) -> str:
@@ -168,20 +217,61 @@ def _put_in(text: str, values: Mapping[str, str]) -> str:
 
 def _inner(words: list[str]) -> Iterator[str]:
     """Yield the commands that may hide in this one: behind assignments, a program's folder, a wrapper."""
-    words = list(itertools.dropwhile(_ASSIGNMENT.match, words))
+    while words and (assigned := _ASSIGNMENT.match(words[0])):
+        yield " ".join([words[0][assigned.end() :], *words[1:]])  # such as PAGER, which some program runs
+        words = words[1:]
     if not words:
         return
-    words[0] = os.path.basename(words[0])
+    words = [os.path.basename(words[0]), *words[1:]]
     yield " ".join(words)
-    if words[0] not in _WRAPPERS:
+    yield from _without_options(words)
+    if not _runs_words(words):
         return
     if len(words) > _WRAPPED_WORDS_MAX:  # each of them may begin a command: too much to look at
         raise ValueError(f"more than {_WRAPPED_WORDS_MAX} words follow {words[0]}")
     for start in range(1, len(words)):
-        yield " ".join(words[start:])
-        yield " ".join([os.path.basename(words[start]), *words[start + 1 :]])
+        for first in _beginnings(words[start]):
+            yield " ".join([first, *words[start + 1 :]])
+            yield from _without_options([first, *words[start + 1 :]])
+
+
+def _runs_words(words: list[str]) -> bool:
+    """Tell whether this program runs what stands behind it."""
+    name = words[0]
+    runs_script = name in _RUNNERS and not _RUN.isdisjoint(words[1:2])
+    return name in _WRAPPERS or runs_script or _LOADER.match(name) is not None
+
+
+def _without_options(words: list[str]) -> Iterator[str]:
+    """Yield the command without the options before its first argument: `git -C x push` is `git push`."""
+    reached = {1}
+    for at in range(1, len(words)):
+        if at not in reached:
+            continue
+        word = words[at]
+        if not word.startswith("-"):
+            if at > 1:
+                yield " ".join([words[0], *words[at:]])
+            continue
+        if at > _OPTIONS_MAX:
+            raise ValueError(f"more than {_OPTIONS_MAX} options follow {words[0]}")
+        takes_word = len(word) == len("-C") or word in _WITH_A_VALUE
+        reached |= {at + 1, at + 2} if takes_word else {at + 1}
+
+
+def _beginnings(word: str) -> Iterator[str]:
+    """Yield what a command in this word may begin with: also as the value of an option or a variable."""
+    yield word
+    yield os.path.basename(word)
+    values = [word.partition("=")[2]]
+    if word.startswith("-"):
+        values += [word[at:] for at in range(2, 2 + _OPTION_LETTERS_MAX)]
+    for value in filter(None, values):
+        yield os.path.basename(value)
 
 
 def _character(found: re.Match[str]) -> str:
+    if found[5]:
+        return "\n" if found[5] == "n" else " "
     code = int(found[4], 8) if found[4] else int(found[1] or found[2] or found[3], 16)
     return chr(code) if code else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from swarm.core.agent import AgentRecord, derive_state
 from swarm.core.identity import LEADER
 from swarm.core.times import parse_time
@@ -20,6 +22,12 @@ def leader_state(team: Team) -> str:
     if state == UNKNOWN:  # on another host only its sign of life can be seen
         return "alive" if age is not None and age <= team.settings.stalled_after_seconds else "gone"
     return "gone" if state == "dead" else "alive"
+
+
+def is_resumable(team: Team, leader: str, *, unfinished: bool) -> bool:
+    """Tell whether `swarm resume` has something to take up: a run that nobody leads and that is not over."""
+    left = leader == "gone" or (leader == "none" and unfinished)
+    return left and os.path.exists(team.layout.team_file)
 
 
 def state_of(team: Team, record: AgentRecord) -> tuple[str, float | None]:

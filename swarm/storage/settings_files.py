@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,9 @@ from swarm.storage.files import find_bytes, parse_json
 from swarm.values import Value
 
 LOCAL, USER, PROJECT = "local settings", "user settings", "project settings"
+MANAGED = "managed settings"
+
+_MANAGED_FOLDER = {"darwin": "/Library/Application Support/ClaudeCode"}
 
 
 class SettingsFile(Value):
@@ -29,17 +33,32 @@ class SettingsFile(Value):
         """Whether it lies outside of the workspace, where nobody but the person puts anything."""
         return self.kind == USER
 
+    @property
+    def comes_with_the_workspace(self) -> bool:
+        """Whether whoever wrote the repository may have written it."""
+        return self.kind in (LOCAL, PROJECT)
+
+
+def managed_file() -> str:
+    """Return where whoever administers the machine puts settings for all its users."""
+    folder = _MANAGED_FOLDER.get(sys.platform, "/etc/claude-code")
+    return os.path.join(folder, "managed-settings.json")
+
 
 def settings_files(root: str, workspace: str | None) -> tuple[SettingsFile, ...]:
-    """Return the files, what counts most first: the repository's own comes after the person's."""
+    """Return the files, what counts most first: the repository's own comes after the person's.
+
+    What takes away counts from each of them; the order is for all else.
+    """
+    managed = SettingsFile(kind=MANAGED, path=managed_file())
     user = SettingsFile(kind=USER, path=os.path.join(root, "settings.json"))
     if workspace is None:
-        return (user,)
+        return (user, managed)
     folder = os.path.join(workspace, ".claude")
     local = SettingsFile(kind=LOCAL, path=os.path.join(folder, "settings.local.json"))
     if os.path.realpath(folder) == os.path.realpath(root):  # at work in the home folder: it is the same file
-        return (local, user)
-    return (local, user, SettingsFile(kind=PROJECT, path=os.path.join(folder, "settings.json")))
+        return (local, user, managed)
+    return (local, user, SettingsFile(kind=PROJECT, path=os.path.join(folder, "settings.json")), managed)
 
 
 def read_settings(path: str) -> Mapping[str, Any]:

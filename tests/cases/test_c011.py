@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from swarm.permissions.modes import is_looser
 from tests.support.command import Ended, Shell
-from tests.support.live_runs import BACKENDS, access, placed, told, write_live_team
+from tests.support.live_runs import access, told, write_live_team
 from tests.support.messages_api import Exchange, MessagesApi, Reply, call, reply
 
 pytestmark = pytest.mark.timeout(120)
@@ -27,12 +26,6 @@ BY_HAND = ("--backend", "process")
 
 def turn(exchange: Exchange) -> Reply:
     return reply("Then not.") if exchange.turns else reply(*TRIES)
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    with placed(str(request.param)) as place:
-        yield place
 
 
 class Bed:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 from swarm.testing.wait import wait_until
 from tests.e2e.steps import a_task, status_of, write_team
 from tests.support.command import Shell
-from tests.support.live_runs import BACKENDS, placed
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -23,12 +21,6 @@ TEAM = {
     "permissions": {"mode": "acceptEdits"},
     "teammates": [{"name": "w1", "permission_mode": "plan"}, {"name": "w2"}],
 }
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    with placed(str(request.param)) as place:
-        yield place
 
 
 @pytest.fixture

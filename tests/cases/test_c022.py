@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 from swarm.testing.wait import wait_until
 from tests.support.asked import answering, heard, led, until_asked
 from tests.support.command import Ended, Shell
-from tests.support.live_runs import BACKENDS, access, placed, told, write_live_team
+from tests.support.live_runs import BY_HAND, MODEL, access, told, write_live_team
 from tests.support.messages_api import Exchange, MessagesApi, Reply, call, reply
 
 pytestmark = pytest.mark.timeout(120)
@@ -25,12 +24,6 @@ TASK = {"key": "a", "subject": "Make it", "script": [{"say": "x"}]}
 
 def turn(exchange: Exchange) -> Reply:
     return reply("All done.") if exchange.turns else reply(WRITE)
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    with placed(str(request.param)) as place:
-        yield place
 
 
 @pytest.fixture
@@ -107,5 +100,24 @@ def test_where_all_is_allowed_no_request_is_made(shell: Shell, backend: dict[str
     assert ended.code == 0, ended.err
     assert (shell.cwd / "ws/made.txt").read_text() == "made\n"
     assert ended.json()["denied"] == []
+    assert requests(shell, "pending") == requests(shell, "resolved") == []
+    assert events(shell, "permission_requested") == []
+
+
+@pytest.mark.parametrize("backend", BY_HAND, indirect=True)
+def test_one_that_is_spawned_with_all_allowed_asks_for_nothing(shell: Shell, backend: dict[str, Any]) -> None:
+    (shell.cwd / "ws").mkdir()
+    with MessagesApi(turn) as api:
+        for words in (
+            ("team", "create", "t1", "--workspace", "ws"),
+            ("task", "add", "Make it"),
+            ("spawn", "w1", "--permission-mode", "bypassPermissions", "--model", MODEL),
+            ("task", "wait", "1", "--timeout", "60"),
+            ("stop", "--all"),
+        ):
+            ended = shell.swarm(*words, **backend, **access(api))
+            assert ended.code == 0, (words, ended)
+
+    assert (shell.cwd / "ws/made.txt").read_text() == "made\n"
     assert requests(shell, "pending") == requests(shell, "resolved") == []
     assert events(shell, "permission_requested") == []

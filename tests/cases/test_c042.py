@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests.e2e.steps import a_task, status_of, write_team
 from tests.support.asked import answering, answers_of, heard, led, team_of, until_asked
 from tests.support.command import Shell
 from tests.support.live_runs import access, told, write_live_team
-from tests.support.messages_api import MessagesApi, call, reply
+from tests.support.messages_api import Exchange, MessagesApi, Reply, call, reply
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -59,11 +60,13 @@ def test_what_the_script_does_not_foresee_is_answered_by_a_person(shell: Shell) 
     assert (shell.cwd / "ws/a").exists()
 
 
-def test_of_answers_at_the_same_time_the_first_counts_and_the_others_are_told(shell: Shell) -> None:
+def test_of_answers_at_the_same_time_the_first_counts_and_the_others_are_told(
+    shell: Shell, backend: dict[str, Any]
+) -> None:
     """Four people, both ways at once: the call does what one of them said."""
     file = write_live_team(shell, [a_task("a")], permissions={"mode": "default"})
     with MessagesApi([reply(call("Bash", {"command": "touch a"})), reply("Done.")]) as api:
-        process, _ = led(shell, "run", file, "--json", **access(api))
+        process, _ = led(shell, "run", file, "--json", **backend, **access(api))
         until_asked(shell)
         said = [heard(one) for one in [answering(shell, "1", way) for way in ("allow", "deny") * 2]]
         process.communicate(timeout=60)
@@ -76,6 +79,44 @@ def test_of_answers_at_the_same_time_the_first_counts_and_the_others_are_told(sh
     assert (shell.cwd / "ws/a").exists() == (answer.outcome == "allow")
     assert ("The user denied it" in told(api.exchanges[1].body)) == (answer.outcome == "deny")
     assert status_of(shell, "1")["status"] == "completed"
+
+
+@pytest.mark.parametrize("first", ["script", "person", "both"])
+def test_script_and_person_answer_the_same_question(shell: Shell, first: str) -> None:
+    """Whoever comes second is told who was first, and the call does what that one said."""
+    go = threading.Event()
+
+    def turn(exchange: Exchange) -> Reply:
+        if exchange.turns:
+            return reply("Done.")
+        go.wait(30)
+        return reply(call("Bash", {"command": "touch a"}))
+
+    rules = {"mode": "default", "answers": [{**MATCH, "answer": "deny"}]}
+    file = write_live_team(shell, [a_task("a")], permissions=rules)
+    with MessagesApi(turn) as api:
+        process, _ = led(shell, "run", file, "--backend", "process", **access(api))
+        wait_until(lambda: api.exchanges, timeout=30, what="w1 works")
+        if first != "script":
+            process.send_signal(signal.SIGSTOP)  # so that the script does not answer yet
+        go.set()
+        wait_until(lambda: answers_of(shell) if first == "script" else until_asked(shell), timeout=30)
+        person = answering(shell, "1", "allow")
+        if first == "person":
+            wait_until(lambda: answers_of(shell), timeout=30, what="the person has answered")
+        process.send_signal(signal.SIGCONT)
+        said = heard(person)
+        process.communicate(timeout=60)
+
+    (answer,) = answers_of(shell)
+    assert first == "both" or answer.by == {"script": "team-lead", "person": "user"}[first]
+    if answer.by == "user":
+        assert said == {"outcome": "allow"}
+    else:
+        assert (said["code"], said["exit"]) == ("already_resolved", 4)
+        assert "was denied by team-lead at" in said["message"]
+    assert (shell.cwd / "ws/a").exists() == (answer.by == "user")
+    assert ("by the book" in told(api.exchanges[1].body)) == (answer.by == "team-lead")
 
 
 def test_answer_to_a_worker_that_was_killed_is_a_clear_error(shell: Shell) -> None:

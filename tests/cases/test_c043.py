@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.command import Shell
-from tests.support.live_runs import BACKENDS, access, placed, write_live_team
+from tests.support.live_runs import access, write_live_team
 from tests.support.messages_api import Exchange, MessagesApi, Reply, call, reply
 from worker.messages import tool_results
 
@@ -26,12 +25,6 @@ def turn(exchange: Exchange) -> Reply:
     if exchange.turns == len(COMMANDS):
         return reply("All done.")
     return reply(call("Bash", {"command": COMMANDS[exchange.turns]}))
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    with placed(str(request.param)) as place:
-        yield place
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from tests.support.asked import answering, heard, led, until_asked
 from tests.support.command import Shell
-from tests.support.live_runs import BACKENDS, access, all_blocks, placed, write_live_team
+from tests.support.live_runs import access, all_blocks, write_live_team
 from tests.support.messages_api import Exchange, MessagesApi, Reply, call, reply
 
 pytestmark = pytest.mark.timeout(120)
@@ -21,12 +20,6 @@ TASK = {"key": "a", "subject": "Make it", "script": [{"say": "x"}]}
 WRITES = [
     call("Write", {"file_path": name, "content": "x\n"}, call_id=f"toolu_{name}") for name in ("one", "two")
 ]
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    with placed(str(request.param)) as place:
-        yield place
 
 
 def turn(exchange: Exchange) -> Reply:
@@ -57,3 +50,17 @@ def test_both_notes_are_in_the_next_request(
     )
     assert (shell.cwd / "ws/one").exists()
     assert not (shell.cwd / "ws/two").exists()
+
+
+def test_the_note_of_one_that_is_allowed_always_is_there_too(isolated_home: Path, tmp_path: Path) -> None:
+    shell = Shell(isolated_home, tmp_path)
+    file = write_live_team(shell, [TASK], permissions={"mode": "default"})
+    with MessagesApi(lambda exchange: reply("Done.") if exchange.turns else reply(WRITES[0])) as api:
+        process, _ = led(shell, "run", file, "--json", **access(api))
+        until_asked(shell)
+        assert shell.swarm("approve", "1", "--always", "--note", N1).code == 0
+        process.communicate(timeout=60)
+
+    (said,) = [one["text"] for one in all_blocks(api.exchanges[1].body) if N1 in str(one.get("text"))]
+    assert said.startswith('<user-note from="user"')
+    assert (shell.cwd / "ws/one").exists()

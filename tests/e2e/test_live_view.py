@@ -187,7 +187,7 @@ def test_a_pipe_gets_plain_lines_with_each_question_in_full(shell: Shell) -> Non
     told = []
     for line in process.stderr:
         told.append(line.rstrip())
-        found = re.fullmatch(r"  answer: swarm (approve \d+ -t t1)   or   swarm deny \d+ -t t1\n", line)
+        found = re.fullmatch(r"  yes: swarm (approve \d+ -t t1)(, or with --always)?\n", line)
         if found:
             assert shell.swarm(*found[1].split()).code == 0
     process.communicate(timeout=60)

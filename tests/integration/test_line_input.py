@@ -92,7 +92,7 @@ def test_a_line_is_edited_unseen_and_handed_on_when_complete(terminal: Terminal)
     terminal.shows("text y 3 \n")
     terminal.type("ja\r")
     terminal.shows("line y 3 ja\n")
-    terminal.type("\x1b[Ax\x15n 5\x1bOB\n")
+    terminal.type("\x1b[Ax\x15n 5\x1bOB\x1b\x1bOP\n")
     terminal.shows("line n 5\n")
     assert "y 4y 4" not in terminal.screen  # the terminal itself echoes nothing
 

@@ -264,18 +264,19 @@ async def test_rule_of_an_answer_whose_giver_was_killed_is_added_all_the_same(as
     (request,) = await asked(team)
     give(team, request, rule="Bash(touch a)")
     await session
-    assert team.team.permissions.load_rules() == (("Bash(touch a)",), ())
+    assert team.team.permissions.load_rules() == (("Bash(touch a)",), (), ())
     assert [event.event for event in team.events("rule_added")] == ["rule_added"]
 
 
-async def test_what_is_forbidden_meanwhile_stays_forbidden(asking, monkeypatch) -> None:
+@pytest.mark.parametrize("given", [{}, {"input": {"command": "touch a"}}], ids=["as asked", "its own input"])
+async def test_what_is_forbidden_meanwhile_stays_forbidden(asking, monkeypatch, given) -> None:
     team = asking(bash("touch a"), denied=True)
     session = begun(team)
     (request,) = await asked(team)
     resolve = team.team.permissions.resolve
     monkeypatch.setattr(team.team.permissions, "resolve", lambda _: False)  # as if both came in one moment
     team.team.permissions.add_rule("deny", "Bash(touch:*)")
-    resolve(answer_to(request))
+    resolve(answer_to(request, **given))
     await session
     assert "a" not in tree_names(team)
 

@@ -10,21 +10,12 @@ import pytest
 
 from swarm.backends.asked import MODES, Asked, what_is_asked
 from swarm.errors import ConfigError
+from tests.support.settings_bed import SettingsBed
 
 FOREIGN = {"permissions": {"allow": ["Bash(git:*)"]}, "env": {"A": "1"}, "hooks": {}, "theme": "dark"}
 
 
-class Bed:
-    """A root and a workspace with the settings files that a test puts there."""
-
-    def __init__(self, folder: Path) -> None:
-        self.root, self.workspace = folder / "root", folder / "workspace"
-        (self.workspace / ".claude").mkdir(parents=True)
-        self.root.mkdir()
-        self.user = self.root / "settings.json"
-        self.project = self.workspace / ".claude/settings.json"
-        self.local = self.workspace / ".claude/settings.local.json"
-
+class Bed(SettingsBed):
     def ask(self, given: str | None = None, **environ: str) -> Asked:
         return what_is_asked(given, environ, str(self.root), str(self.workspace))
 

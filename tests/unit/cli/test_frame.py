@@ -241,7 +241,7 @@ def test_the_first_question_is_shown_in_full_and_the_others_in_a_line_each() -> 
     assert "the rule Bash(pip install:*) for the whole team" in text
     for number in (4, 5, 6):
         assert sum(line.startswith(f"#{number} ") for line in lines) == 1
-    assert lines[-1] == ">   y 3 = yes · n 3 why = no · a 3 = always · ? = help"
+    assert lines[-1] == ">   y 3 = yes · n 3 WHY = no · a 3 = always · 4 = show it · ? = help"
     assert "task 2" in text
 
 
@@ -282,14 +282,14 @@ def test_of_a_long_answer_the_end_is_seen() -> None:
 def test_always_is_not_offered_where_it_would_be_refused() -> None:
     sight = SMALL.replace(questions=(a_question(3, suggested_rule=None),))
 
-    assert shown(sight, 80, 24).lines[-1].plain == ">   y 3 = yes · n 3 why = no · ? = help"
+    assert shown(sight, 80, 24).lines[-1].plain == ">   y 3 = yes · n 3 WHY = no · ? = help"
 
 
 def test_who_cannot_type_here_is_told_how_to_answer() -> None:
     frame = shown(ASKED, 80, 24, Typing())
 
     assert frame.cursor is None
-    assert frame.lines[-1].plain.startswith("swarm approve 3 | swarm deny 3")
+    assert frame.lines[-1].plain.startswith("swarm approve 3 -t rename-api | swarm deny 3 -t rename-api")
 
 
 def test_without_a_question_there_is_nothing_to_type() -> None:
@@ -304,7 +304,7 @@ def test_without_unicode_signs_are_ascii_and_foreign_text_is_escaped() -> None:
 
     assert " o  1  \\u4ef6" in text
     assert " * " not in text
-    assert ">   y 3 = yes | n 3 why = no | a 3 = always" in text
+    assert ">   y 3 = yes | n 3 WHY = no | a 3 = always" in text
 
 
 def test_what_happened_last_is_shown_where_nothing_else_needs_the_room() -> None:

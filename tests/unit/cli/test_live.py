@@ -17,7 +17,10 @@ import pytest
 from swarm.cli.live import LiveView
 from swarm.cli.session import Io
 from swarm.errors import StateError
+from swarm.leader.questions import answer
+from swarm.storage.questions import NOBODY_ANSWERED, expire
 from swarm.storage.team import Team
+from tests.support.questions import ask
 from tests.unit.cli.conftest import Swarm
 from tests.unit.cli.steps import a_record, add, claimed
 
@@ -119,3 +122,87 @@ def test_a_terminal_that_was_closed_is_no_error(team: Team, watched: Watched) ->
         os.close(watched.person)
         view._next = 0.0
         view.look()
+
+
+class Keyboard:
+    """What somebody types; a line is handed on when it is complete."""
+
+    reads = True
+
+    def __init__(self, view: LiveView) -> None:
+        self.text = ""
+        self._lines: list[str] = []
+        self._view = view
+        view._input = self  # type: ignore[assignment]
+
+    def poll(self) -> tuple[str, ...]:
+        lines, self._lines = tuple(self._lines), []
+        if lines:
+            self.text = ""
+        return lines
+
+    def type(self, text: str) -> None:
+        self.text += text
+        self.look()
+
+    def enter(self) -> None:
+        self._lines.append(self.text)
+        self.look()
+
+    def look(self) -> None:
+        self._view._next = 0.0
+        self._view.look()
+
+
+def test_a_number_shows_that_question_in_full_and_the_hint_is_about_it(team: Team, watched: Watched) -> None:
+    ask(team, "pip install one")
+    ask(team, "pip install two")
+    with LiveView(team, watched.io) as view:
+        keyboard = Keyboard(view)
+        keyboard.look()
+        assert "│ $ pip install one" in watched.text()
+        keyboard.type("2")
+        keyboard.enter()
+        text = watched.text()
+
+    assert "│ $ pip install two" in text
+    assert "#1 w1 (task 7) wants Bash: pip install one" in text
+    assert ">   y 2 = yes · n 2 WHY = no · a 2 = always · 1 = show it · ? = help" in text
+
+
+def test_what_was_typed_for_one_question_does_not_answer_another(team: Team, watched: Watched) -> None:
+    first = ask(team, "ls")
+    with LiveView(team, watched.io) as view:
+        keyboard = Keyboard(view)
+        keyboard.look()
+        keyboard.type("y")
+        answer(team, "1", "deny")
+        second = ask(team, "rm -r /srv")
+        keyboard.look()
+        keyboard.enter()
+        text = watched.text()
+
+    assert "the questions changed while you typed. Look at #2, then type y 2" in " ".join(text.split())
+    assert team.permissions.resolution(first.id) is not None
+    assert team.permissions.resolution(second.id) is None
+
+
+def test_a_complaint_about_a_line_goes_when_the_next_question_comes(team: Team, watched: Watched) -> None:
+    with LiveView(team, watched.io) as view:
+        keyboard = Keyboard(view)
+        keyboard.type("y")
+        keyboard.enter()
+        assert "No question is open." in watched.text()
+        ask(team)
+        keyboard.look()
+        assert "No question is open." not in watched.text()
+
+
+def test_it_is_said_that_nobody_answered_in_time(team: Team, watched: Watched) -> None:
+    asked = ask(team)
+    with LiveView(team, watched.io) as view:
+        keyboard = Keyboard(view)
+        keyboard.look()
+        expire(team, asked, NOBODY_ANSWERED)
+        keyboard.look()
+        assert "#1: nobody answered in time, so it was denied" in watched.text()

@@ -118,7 +118,7 @@ def test_always_adds_the_rule_of_the_question(demo: Swarm, team: Team) -> None:
     assert demo("approve", "1", "--always").out.endswith(
         "from now on Bash(pip install:*) for the whole team\n"
     )
-    assert team.permissions.load_rules() == (("Bash(pip install:*)",), ())
+    assert team.permissions.load_rules() == (("Bash(pip install:*)",), (), ())
 
 
 @pytest.mark.parametrize("verb", ["approve", "deny"])
@@ -135,7 +135,7 @@ def test_the_second_answer_is_refused_and_told_of_the_first(demo: Swarm, team: T
     again = demo("approve", "1", "--json")
 
     assert (again.code, again.error()["code"]) == (4, "already_resolved")
-    assert "was denied by user" in again.error()["message"]
+    assert "was already denied at " in again.error()["message"]
     answer = team.permissions.resolution(asked.id)
     assert answer is not None
     assert answer.outcome == "deny"
@@ -145,20 +145,38 @@ def test_of_several_each_is_told_of_and_the_others_are_answered(demo: Swarm, tea
     asked = [ask(team), ask(team), ask(team)]
     demo("deny", "1")
 
-    ran = demo("approve", "1", "9", "2", "2", "#3")
+    ran = demo("approve", "1", "2", "2", "#3")
 
     assert ran.code == 4
     assert ran.lines == ["#2 allowed", "#3 allowed"]
-    assert ran.err.count("error: ") == 2
+    assert ran.err.count("error: ") == 1
     answers = [team.permissions.resolution(one.id) for one in asked]
     assert [one and one.outcome for one in answers] == ["deny", "allow", "allow"]
 
 
+@pytest.mark.parametrize("verb", ["approve", "deny"])
+@pytest.mark.parametrize(("stray", "hint"), [("name the author", True), ("9", False)])
+def test_where_one_is_no_question_nothing_is_answered(
+    demo: Swarm, team: Team, verb: str, stray: str, hint: bool
+) -> None:
+    """What was meant as a reason would be lost, and the answer stands for good."""
+    asked = ask(team)
+
+    error = demo(verb, "1", stray, "--json")
+
+    assert (error.code, error.error()["code"], error.out) == (3, "no_such_request", "")
+    assert "nothing was answered" in error.error()["message"]
+    assert ("--note" in error.error()["message"]) == hint
+    assert team.permissions.resolution(asked.id) is None
+
+
 def test_of_several_programs_get_one_object(demo: Swarm, team: Team) -> None:
     ask(team)
-    ran = demo("approve", "1", "9", "--json")
+    ask(team)
+    demo("deny", "2")
+    ran = demo("approve", "1", "2", "--json")
 
-    assert ran.code == 3
+    assert ran.code == 4
     printed = json.loads(ran.out)
     shown = example("json.md", "output: approve")
     assert list(printed) == list(shown)
@@ -170,7 +188,7 @@ def test_only_a_person_answers(demo: Swarm, team: Team, verb: str) -> None:
     asked = ask(team)
     ran = demo(verb, "1", SWARM_AGENT="w1")
     assert (ran.code, team.permissions.resolution(asked.id)) == (5, None)
-    assert "only a person may answer permission requests" in ran.err
+    assert "only a person may answer questions" in ran.err
 
 
 def test_an_agent_may_look(demo: Swarm, team: Team) -> None:

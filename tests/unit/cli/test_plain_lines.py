@@ -5,6 +5,8 @@ from __future__ import annotations
 import io as text_io
 from typing import Any
 
+import pytest
+
 from swarm.cli.plain_lines import PlainLines
 from swarm.cli.session import Io
 from swarm.core.permission import PermissionRequest, request_digest
@@ -56,8 +58,39 @@ def test_a_question_is_printed_with_the_exact_call_and_the_commands_that_answer_
     text = "\n".join(lines)
     assert "$ make all\n" in text
     assert "echo \\x1b[31mdone" in text
-    assert lines[-2] == "  answer: swarm approve 1 -t demo   or   swarm deny 1 -t demo"
+    assert lines[-3] == "  yes: swarm approve 1 -t demo, or with --always"
+    assert lines[-2] == "  no: swarm deny 1 -t demo --note WHY"
     assert lines[-1] == "w1 was denied #1 by user, task 7: tool Bash; note not now"
+
+
+class Terminal(text_io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("flags", "err", "told"),
+    [
+        ({"quiet": True}, text_io.StringIO, True),
+        ({"quiet": True}, Terminal, True),
+        ({"json": True}, Terminal, True),
+        ({"json": True}, text_io.StringIO, False),
+    ],
+)
+def test_a_run_that_says_no_more_than_it_must_still_says_what_waits_for_a_person(
+    team: Team, flags: dict[str, bool], err: type[text_io.StringIO], told: bool
+) -> None:
+    """But for a program that reads our stderr: what it gets there is an error object, or nothing."""
+    io = Io(text_io.StringIO(), err(), text_io.StringIO(), {})
+    io.quiet, io.json = flags.get("quiet", False), flags.get("json", False)
+    with PlainLines(team, io) as plain:
+        asked(team, "make all")
+        plain.look()
+        answer(team, "1", "deny")
+
+    said = "#1 w1 (task 7) wants Bash: make all   (swarm permissions 1 -t demo)\n" if told else ""
+    assert isinstance(io.err, text_io.StringIO)
+    assert io.err.getvalue() == said
 
 
 def test_one_that_was_answered_before_anybody_could_is_but_told_of(team: Team) -> None:

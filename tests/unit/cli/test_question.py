@@ -44,7 +44,7 @@ def shown(
 
 def test_it_says_who_wants_what_where_why_and_what_always_would_do() -> None:
     assert shown(asked(command="pip install x", description="Install x")) == [
-        "#3 builder-1 (task 7) wants Bash in /srv/app, 10m left",
+        "#3 builder-1 (task 7) wants Bash in /srv/app, 10m left, then it counts as no",
         "  │ $ pip install x",
         "  │ # it says: Install x",
         "  why: No rule allows it.",
@@ -193,7 +193,7 @@ def test_a_plan_is_shown_as_it_would_be_read() -> None:
     )
 
     assert shown(request) == [
-        "#3 builder-1 (task 7) hands in a plan, 10m left",
+        "#3 builder-1 (task 7) hands in a plan, 10m left, then it counts as no",
         "  │ # Rename it",
         "  │ ",
         "  │ 1. api/users.py",
@@ -360,3 +360,13 @@ def test_a_path_that_no_file_can_have(tmp_path: Path) -> None:
 
     assert "  │ a\\x00b" in found
     assert "  the file cannot be read; all of it, 1 line:" in found
+
+
+def test_the_command_that_shows_the_rest_names_the_team() -> None:
+    lines = shown(asked(command="\n".join("abcdefghij")), 80, 6, team="rename-api")
+    assert any(line.endswith(": swarm permissions 3 -t rename-api") for line in lines)
+
+
+def test_a_folder_below_home_is_told_from_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/srv")
+    assert shown(asked(command="x"))[0].startswith("#3 builder-1 (task 7) wants Bash in ~/app, ")

@@ -35,7 +35,9 @@ def test_a_new_team_is_printed_as_the_list_has_it(swarm: Swarm, tmp_path: Path) 
         "native": True,
         "workspace": str(tmp_path),
         "leader": "none",
+        "resumable": False,
         "agents": 0,
+        "members": [{"name": "team-lead", "kind": "leader"}],
         "tasks": NO_TASKS,
     }
     assert swarm("team", "list", "--json").json() == {"teams": [made]}
@@ -152,7 +154,8 @@ def test_show_lists_the_members(demo: Swarm) -> None:
     )
     out = demo("team", "show").out
 
-    assert "  w1  builder  scripted  default" in out
+    assert "  team-lead  leader" in out.splitlines()
+    assert "  w1         teammate  builder  scripted  default" in out.splitlines()
     assert demo("team", "show", "--json").json()["agents"] == 1
 
 

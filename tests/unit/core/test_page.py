@@ -54,6 +54,16 @@ def test_a_session_is_told_in_order() -> None:
     ]
 
 
+def test_a_call_that_was_refused_is_not_told_as_one_that_failed() -> None:
+    call = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "make"}}
+    result = {"tool_use_id": "c1", "content": "Bash was not permitted: no.", "is_error": True}
+
+    assert lines(said(call), {"type": "result", "block": result, "elapsed_seconds": 2}) == [
+        "12:00  * Bash make",
+        "12:00    Bash was not permitted: no. [2.0s]",
+    ]
+
+
 def test_long_prompts_and_results_are_cut() -> None:
     prompt = "\n".join(map(str, range(10)))
     assert lines({"type": "user", "message": {"content": prompt}})[-1] == "       > ... 4 more lines"
@@ -66,6 +76,16 @@ def test_a_call_shows_what_tells_most() -> None:
     calls = [{"path": "src", "n": 1}, {"n": 1}, {}, None]
     blocks = [{"type": "tool_use", "id": "c", "name": "T", "input": given} for given in calls]
     assert lines(said(*blocks)) == ["12:00  * T src", '12:00  * T {"n": 1}', "12:00  * T", "12:00  * T"]
+
+
+@pytest.mark.parametrize("given", [{"plan": "# One\n\n1. two \x1b[2J"}, {"plan": " "}, {"plan": 7}, {}])
+def test_a_plan_is_there_to_be_read(given: dict[str, Any]) -> None:
+    block = {"type": "tool_use", "id": "c", "name": "ExitPlanMode", "input": given}
+    first, *others = lines(said(block))
+    assert first.startswith("12:00  * ExitPlanMode")
+    plan = ["         # One", "", "         1. two \\x1b[2J"] if "One" in str(given) else []
+    assert [other.rstrip() for other in others] == plan
+    assert ("plan" in first) == (not plan and bool(given))
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{}", b'{"type": "start", "time": 1}', b'{"type": "odd"}'])

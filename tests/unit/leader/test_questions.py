@@ -9,6 +9,7 @@ import pytest
 
 from swarm.core.agent import AgentRecord
 from swarm.core.permission import PermissionRequest, Resolution, request_digest
+from swarm.core.shown import local_time
 from swarm.core.times import format_time
 from swarm.errors import ConfigError, CorruptStateError, NotFoundError, StateError, SwarmError
 from swarm.leader.questions import answer, close_stale, open_questions
@@ -95,7 +96,8 @@ def test_second_answer_is_refused_and_says_who_was_first(team: Team) -> None:
     with pytest.raises(StateError) as caught:
         answer(team, "1", "allow")
     assert (caught.value.code, caught.value.exit_code) == ("already_resolved", 4)
-    assert f"denied by alice at {first.at}: {NOTE}" in str(caught.value)
+    at = local_time(first.at).split()[1]
+    assert str(caught.value) == f"#1 was already denied by alice at {at}: {NOTE}; that stands"
     assert team.permissions.resolution("perm-w1-0") == first
 
 
@@ -141,7 +143,7 @@ def test_always_adds_the_rule_that_was_suggested(team: Team) -> None:
     ask(team)
     given = answer(team, "1", "allow", always=True)
     assert given.rule == "Bash(make all)"
-    assert team.permissions.load_rules() == (("Bash(make all)",), ())
+    assert team.permissions.load_rules() == (("Bash(make all)",), (), ())
     assert kinds(team)[-2:] == ["permission_resolved", "rule_added"]
 
 
@@ -151,7 +153,7 @@ def test_always_without_a_rule_answers_nothing(team: Team, outcome: Any, rule: s
     with pytest.raises(ConfigError):
         answer(team, "1", outcome, always=True)
     assert len(open_questions(team)) == 1
-    assert team.permissions.load_rules() == ((), ())
+    assert team.permissions.load_rules() == ((), (), ())
 
 
 def test_question_that_is_not_what_was_asked_cannot_be_allowed(team: Team) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,11 @@ import pytest
 from swarm.core.spawn import RuleSet
 from swarm.errors import ConfigError
 from swarm.leader.settings_policy import SettingsPolicy, read_policy
+from swarm.storage import settings_files
+from tests.support.settings_bed import SettingsBed
 
 
-class Bed:
-    """A root and a workspace with the settings files that a test puts there."""
-
-    def __init__(self, folder: Path) -> None:
-        self.root, self.workspace = folder / "root", folder / "workspace"
-        (self.workspace / ".claude").mkdir(parents=True)
-        self.root.mkdir()
-        self.user = self.root / "settings.json"
-        self.project = self.workspace / ".claude/settings.json"
-        self.local = self.workspace / ".claude/settings.local.json"
-
+class Bed(SettingsBed):
     def read(self, *, trusted: bool = False) -> SettingsPolicy:
         return read_policy(str(self.root), str(self.workspace), trusted=trusted)
 
@@ -41,6 +34,51 @@ def bed(tmp_path: Path) -> Bed:
 
 def says(path: Path, **permissions: Any) -> None:
     path.write_text(json.dumps({"theme": "dark", "permissions": permissions}))
+
+
+@pytest.fixture
+def managed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of whoever administers the machine."""
+    path = tmp_path / "managed-settings.json"
+    monkeypatch.setattr(settings_files, "managed_file", lambda: str(path))
+    return path
+
+
+def test_what_the_administrator_denies_is_denied_whoever_allows_it(bed: Bed, managed: Path) -> None:
+    """It needs no trust, and comes last where the order counts."""
+    says(managed, deny=["Bash(curl:*)"], ask=["Write"], allow=["Bash(ls:*)"], defaultMode="acceptEdits")
+    says(bed.user, allow=["Bash(curl:*)"], defaultMode="plan")
+    policy = bed.read()
+
+    last = policy.rules[-1]
+    assert last.source == "managed settings"
+    assert (last.deny, last.ask, last.allow) == (("Bash(curl:*)",), ("Write",), ("Bash(ls:*)",))
+    assert (policy.mode, policy.notes) == ("plan", ())
+
+
+def test_a_repository_makes_no_mode_looser_than_the_administrators(bed: Bed, managed: Path) -> None:
+    says(managed, defaultMode="plan")
+    says(bed.project, defaultMode="default")
+    assert bed.read().mode == "plan"
+    assert bed.read(trusted=True).mode == "default"
+
+
+def test_the_administrator_can_refuse_the_mode_in_which_nothing_is_asked(bed: Bed, managed: Path) -> None:
+    says(managed, disableBypassPermissionsMode="disable")
+    assert bed.read().no_bypass == str(managed)
+
+
+@pytest.mark.parametrize("content", ["{", '{"permissions": {"deny": ["Bash(rm"]}}'])
+def test_a_damaged_file_of_the_administrator_stops_the_start(bed: Bed, managed: Path, content: str) -> None:
+    managed.write_text(content)
+    assert str(managed) in bed.refused().message
+
+
+def test_where_the_administrators_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert settings_files.managed_file() == "/etc/claude-code/managed-settings.json"
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert settings_files.managed_file() == "/Library/Application Support/ClaudeCode/managed-settings.json"
 
 
 def test_without_files_nothing_is_said(bed: Bed) -> None:
@@ -248,3 +286,21 @@ def test_at_home_the_persons_own_file_is_not_the_repositorys(tmp_path: Path) -> 
     policy = read_policy(str(root), str(tmp_path), trusted=False)
 
     assert policy == SettingsPolicy(rules=(RuleSet(source="user settings", allow=("Bash(ls:*)",)),))
+
+
+@pytest.mark.parametrize("hook", ["PreToolUse", "PermissionRequest"])
+def test_it_is_told_that_hooks_which_would_stop_calls_are_not_run(bed: Bed, hook: str) -> None:
+    """Whoever counts on them would find out by what was done."""
+    matched = [{"matcher": "Bash", "hooks": [{"type": "command", "command": "guard.sh"}]}]
+    bed.user.write_text(json.dumps({"hooks": {hook: matched, "Stop": matched}}))
+    bed.project.write_text(json.dumps({"hooks": {"Stop": matched, hook: []}}))
+
+    (note,) = bed.read().notes
+
+    assert f"{hook} hooks in {bed.user} are not run here" in note
+
+
+@pytest.mark.parametrize("hooks", [None, [], "x", {"PreToolUse": None}])
+def test_where_there_are_no_hooks_nothing_is_told(bed: Bed, hooks: object) -> None:
+    bed.user.write_text(json.dumps({"hooks": hooks}))
+    assert bed.read().notes == ()

@@ -328,6 +328,34 @@ APPROVALS = [
     "sh -c 'cd /x swarm'; A=/x; printf -v A ';'; sh -c \"cd $A swarm $V x\"",
     "A=';'; eval cd $A swarm $V x",
     "eval cd ';' swarm $V x",
+    # where the program's name is yet to be worked out
+    "/x/bin/sw?rm approve 3",
+    "sw* approve 3",
+    ".venv/bin/[s]warm -t x deny 3",
+    "ls; sw*m approve 3",
+    "s$(echo warm) approve 3",
+    "s`echo warm` approve 3",
+    "swa${X}rm approve 3",
+    "s$@warm approve 3",
+    "$X approve 3",
+    "${X[0]} --team x deny 3",
+    "if true; then $X approve 3; fi",
+    "$(which -a swarm|head -1) approve 3",
+    "ls && `which -a swarm | head -1` -t x approve 3",
+    "env $X approve 3",
+    "python -m $M approve 3",
+    "python3 -I -m sw$@arm -t x deny 3",
+    # in the value of an option, or with an escaped blank
+    "env -S'swarm approve 3'",
+    "env --split-string='swarm approve 3'",
+    "flock f -c'swarm approve 3'",
+    "GIT_PAGER='swarm approve 3' git log",
+    "printf 'swarm\\tapprove 3' | sh",
+    "echo -e 'swarm\\vapprove 3' | sh",
+    # with the functions that answer
+    "python -c \"import swarm.leader.questions as q; q.answer(t, '3', x)\"",
+    "python -c \"from swarm.leader import questions; questions.answer(t, '3', x)\"",
+    "python -c 'from swarm.storage.questions import settle; settle(t, r, x)'",
 ]
 
 
@@ -413,6 +441,16 @@ HARMLESS = [
     'sh -c "cd $HOME/swarm && echo \\$0" x',
     'R=/x/swarm; sh -c "cd $R && echo $x"',
     'R="$HOME/swarm"; sh -c "cd $R && echo $x"',
+    # where a program of another name is yet to be worked out
+    "$CC $CFLAGS x.c",
+    "$(which python3) -m pytest",
+    "python -m $M",
+    "./run* deny-list.txt",
+    'echo "$(date) approve" >> notes.txt',
+    "echo $X deny",
+    "grep $X approve",
+    "ls | $PAGER",
+    "*/run.sh approve",
 ]
 
 
@@ -432,6 +470,26 @@ def test_an_agent_inside_the_swarms_folders_runs_nothing(world):
     assert world.bash("cat x", cwd=f"{world.root}/teams/demo").why == "immune"
 
 
+HIDDEN = [
+    "cat ~+/../conf/teams/x",
+    "cd src; cat ~-/../conf/teams/x",
+    "cat /proc/self/cwd/../conf/teams/x",
+    "cat /proc/thread-self/cwd/../conf/teams/x",
+    "cat /proc/$$/cwd/../conf/teams/x",
+    "cat /proc/1234567/cwd/../conf/teams/x",
+    "cat ${PWD%/*}/conf/teams/x",
+    "cat ${PWD%ws}conf/teams/x",
+    "cat $(dirname $PWD)/conf/teams/x",
+    "cat `dirname $PWD`/conf/teams/x",
+    "cat $OLDPWD/../conf/tasks/x",
+    "cat $X/conf/teams/demo/config.json",
+    "cat ${X:-..}/conf//teams/demo",
+    'cat "${X}"/con"f"/teams',
+    "D=$(cd ..; pwd); tee $D/conf/./teams/x",
+]
+"""Ways to a folder above by what only a shell knows, where the configuration folder is `conf`."""
+
+
 def test_the_configured_folder_counts_not_only_the_usual_one(world, tmp_path):
     """`CLAUDE_CONFIG_DIR` may point anywhere."""
     policy = world.policy(
@@ -439,7 +497,13 @@ def test_the_configured_folder_counts_not_only_the_usual_one(world, tmp_path):
     )
     for command in ("ls {}/conf/teams", "ls ../conf/tasks/x", "cd ../conf; ls teams", "ls {}/c*f"):
         assert decide(policy, world.call("Bash", command.format(tmp_path))).why == "immune"
-    for command in ("ls ../confused/teams", "ls conf/teams", f"ls {tmp_path}/configuration"):
+    for command in HIDDEN:
+        assert decide(policy, world.call("Bash", command)).why == "immune", command
+    for command in (
+        *("ls ../confused/teams", "ls conf/teams", f"ls {tmp_path}/configuration", "cat src/conf/teams/x"),
+        *("cat $X/confused/teams", "cat ~+/conf/teams/x", "cat /proc/self/cwd/conf/teams/x", "ls $X/teams"),
+        *("cat ${PWD}/conf/teams/x", "cat $X/conf/teamsters", "echo ${X}conf; ls teams"),
+    ):
         assert decide(policy, world.call("Bash", command)).behavior == "allow"
 
 
@@ -472,7 +536,7 @@ PIECES = [
         "> x ",
     ),
     *("'", '"', "\\", "$(", "`", "{", "~/", "*", "/", "..//", "swarm t ", "\\x41", "-m swarm ", "A=a;", "${"),
-    *("import swarm ", "> x "),
+    *("import swarm ", "> x ", "$(a) ", "env $X approve ", "sw* deny "),
 ]
 
 

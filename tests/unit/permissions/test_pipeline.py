@@ -66,6 +66,21 @@ def test_in_bypass_a_compound_command_is_denied_when_a_command_is_denied(world):
     assert world.bash("date", deny=["Bash(git push:*)"]).behavior == "allow"
 
 
+@pytest.mark.parametrize("sign", [*";&|<>$`()", "\n"])
+def test_in_bypass_none_of_the_signs_slips_past_a_rule(world, sign):
+    """A deny rule ends it; an ask rule makes it a question, since the program asked about may be in it."""
+    command = f"echo a{sign}b"
+    assert world.bash(command).behavior == "allow"
+    assert world.bash(command, deny=["Bash(git push:*)"]).why == "compound"
+    asked = world.bash(command, ask=["Bash(git push:*)"])
+    assert (asked.behavior, asked.why, asked.suggested_rule) == ("ask", "compound", None)
+    assert "Bash(git push:*)" in asked.reason
+    both = world.bash(command, deny=["Bash(rm:*)"], ask=["Bash(git push:*)"])
+    assert both.behavior == "deny"
+    assert world.bash("echo a b", ask=["Bash(git push:*)"]).behavior == "allow"
+    assert world.bash(command, ask=["Write"]).behavior == "allow"
+
+
 def test_bash_is_never_taken_for_reading(world):
     """Even when its tool should say so."""
     call = Call(tool="Bash", input={"command": "ls"}, cwd=world.ws, read_only=True)

@@ -194,6 +194,44 @@ DENIED = [
     "a=rm; rm",
     "function f { rm x; }",
     "coproc rm x",
+    # by another word that runs what follows it
+    *(
+        f"{wrapper} rm x"
+        for wrapper in (
+            *("taskset 1", "chrt 1", "runuser -u x", "pkexec", "systemd-run", "setpriv", "fakeroot"),
+            *("prlimit", "setarch", "linux64", "unbuffer", "entr", "numactl", "start-stop-daemon --exec"),
+            *("toybox", "xvfb-run", "tini --", "gosu x", "firejail", "bwrap", "gdb --args", "valgrind"),
+            *(
+                "perf stat",
+                "hyperfine",
+                "gtimeout 5",
+                "caffeinate",
+                "tmux new-session",
+                "screen -dm",
+                "at now",
+            ),
+            *("npm exec", "pnpm dlx", "yarn exec", "conda run", "pdm run", "pipenv run", "bundle exec"),
+            *(
+                "mise exec --",
+                "/lib64/ld-linux-x86-64.so.2",
+                "mapfile -C",
+                "sg root -c",
+                "sshpass -p y ssh h",
+            ),
+        )
+    ),
+    # in the value of an option or a variable
+    "env -S'rm x'",
+    "env --split-string='rm x'",
+    "su --command='rm x'",
+    "script -qc'rm x'",
+    "ssh -oProxyCommand='rm x' h",
+    "flock f -c'rm x'",
+    "GIT_PAGER='rm x' git log",
+    "EDITOR=rm git commit",
+    "env PAGER='rm x' man ls",
+    "a[1]=2 rm x",
+    "A[i]+=x rm y",
 ]
 
 
@@ -207,11 +245,74 @@ def test_what_a_deny_rule_for_bash_finds(world, command):
 
 @pytest.mark.parametrize(
     "command",
-    ["rmdir x", "git rm x", "echo rm", "grep rm file", "ls rm", "cat farm", "git commit -m rm", "alarm"],
+    [
+        *("rmdir x", "git rm x", "echo rm", "grep rm file", "ls rm", "cat farm", "git commit -m rm", "alarm"),
+        *("docker rm x", "npm rm x", "make X=rm", "pytest --deselect=rm", "env FOO=farm ls"),
+    ],
 )
 def test_what_a_deny_rule_for_bash_leaves_alone(world, command):
     """A word among the arguments is not the program."""
     assert world.decide("Bash", command, allow=["Bash"], deny=["Bash(rm:*)"]).behavior == "allow"
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        # options of the program in front of what it is told to do
+        ("Bash(git push:*)", "git -C . push origin"),
+        ("Bash(git push:*)", "git --no-pager push"),
+        ("Bash(git push:*)", "git -c a.b=c --git-dir=x -C y push --force"),
+        ("Bash(git push:*)", "git --git-dir x --work-tree y push"),
+        ("Bash(git push:*)", "sudo -u x git -C y push"),
+        ("Bash(git push:*)", "ls; env A=b /usr/bin/git -P push"),
+        ("Bash(kubectl delete:*)", "kubectl -n x delete pod y"),
+        ("Bash(docker rm:*)", "docker --host x rm y"),
+        ("Bash(git push:*)", "git " + "-p " * 40 + "push"),
+        # blanks around what separates commands
+        ("Bash(curl * | sh)", "curl x|sh"),
+        ("Bash(curl *|sh)", "curl x  |  sh"),
+        ("Bash(make&&make install)", "make && make install"),
+        ("Bash(echo * > /etc/x)", "echo a>/etc/x"),
+        # rules that are written with too much
+        ("Bash(rm :*)", "rm x"),
+        ("Bash(rm:**)", "rm x"),
+        ("Bash('rm':*)", "rm x"),
+        ('Bash("git" push:*)', "git push"),
+        ("Bash(echo 'a b')", 'echo "a b"'),
+        ("Bash(/bin/rm:*)", "rm x"),
+        ("Bash(/bin/rm:*)", "/usr/bin/rm x"),
+        ("Bash(./deploy.sh:*)", "bash /x/deploy.sh now"),
+    ],
+)
+def test_a_deny_rule_is_read_generously(world, text, command):
+    """One that silently missed what it was written for would be worse than none."""
+    assert world.decide("Bash", command, allow=["Bash"], deny=[text]).behavior == "deny"
+    assert world.bash(command, ask=[text]).behavior != "allow"
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("Bash(git push:*)", "git --no-pager stash push"),
+        ("Bash(git push:*)", "git -C x log push"),
+        ("Bash(git push:*)", "git log --oneline push"),
+        ("Bash(docker rm:*)", "docker run --rm x"),
+        (r"Bash(ls \*)", "ls x"),
+        ("Bash(./x.sh:*)", "./y.sh"),
+    ],
+)
+def test_and_yet_not_for_anything(world, text, command):
+    assert world.decide("Bash", command, allow=["Bash"], deny=[text]).behavior == "allow"
+
+
+def test_an_allow_rule_is_not_read_generously(world):
+    for text, command in (
+        ("Bash(git status:*)", "git -C /x status"),
+        ("Bash(rm :*)", "rm x"),
+        ("Bash('ls':*)", "ls"),
+        ("Bash(/bin/ls:*)", "ls"),
+    ):
+        assert world.decide("Bash", command, allow=[text]).behavior == "ask"
 
 
 def test_a_deny_rule_for_several_words_needs_them_in_order(world):
@@ -285,6 +386,14 @@ def test_what_an_allow_rule_for_paths_matches(world, text, tool, path, expected)
         ("Read(secrets/**)", "Grep", "{ws}/secrets"),
         ("Grep(secrets/**)", "Read", "{ws}/secrets/a"),
         ("Write(secrets/**)", "Edit", "{ws}/secrets/a"),
+        ("Read(secrets/)", "Read", "{ws}/secrets/a"),
+        ("Read( .env)", "Read", "{ws}/.env"),
+        ("Read(\t.env )", "Read", "{ws}/.env"),
+        ("Edit(.)", "Write", "{ws}/src/a.py"),
+        ("Read(.)", "Grep", "{ws}"),
+        ("Read(./.)", "Read", "{ws}/src/a.py"),
+        ("Edit(./src/./a.py)", "Edit", "{ws}/src/a.py"),
+        ("Edit(src//a.py)", "Edit", "{ws}/src/a.py"),
         ("Edit(//var/**)", "Write", "/var/tmp/x"),
         ("Read(link/**)", "Read", "{ws}/link/a"),
         ("Read(target/**)", "Read", "{ws}/link/a"),

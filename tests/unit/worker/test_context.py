@@ -115,10 +115,7 @@ def test_the_text_of_a_task_is_the_word_of_whoever_wrote_it_last() -> None:
 def test_a_task_without_description_has_its_subject_as_text() -> None:
     text = final_text(opening(agent(), TASK.replace(description=" ", created_by="user"), []))
 
-    assert (
-        '<task-text task="7" from="user" trust="user">\nRename it\n\nFiles that it may write: api/**\n</task-text>'
-        in text
-    )
+    assert '<task-text task="7" from="user" trust="user">\nRename it\n' in text
 
 
 def test_the_second_part_names_agent_team_and_workspace() -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from swarm.storage.questions import settle
 from tests.support.live_team import LiveTeam
+from tests.support.questions import ask
 from worker.pane import PaneView
 from worker.presence import Presence
 
@@ -74,7 +76,25 @@ async def test_it_shows_what_its_agent_waits_for_once(team, capfd) -> None:
     presence.stopped("asked")
     view.look()
 
-    assert shown(capfd) == ["-- idle: no task", "-- idle: waiting for task 7", "-- stopped: asked"]
+    assert shown(capfd) == ["-- idle: no task", "-- idle: waiting for task 7", "-- stopped: was asked to"]
+
+
+@pytest.mark.parametrize("answered", [False, True])
+async def test_a_question_is_called_by_the_number_that_answers_it(team, capfd, answered: bool) -> None:
+    asked = ask(team.team)
+    presence = Presence(team.team, team.spec("w1"))
+    view = PaneView(team.team, team.spec("w1"))
+    presence.ready()
+    view.look()
+    shown(capfd)
+    presence.asks(asked.id, asked.deadline_at)
+    if answered:
+        settle(team.team, asked, "allow", via="human", by="user")
+    view.look()
+
+    assert shown(capfd) == [
+        f"-- waiting: an answer to question #1   (swarm permissions 1 -t {team.team.name})"
+    ]
 
 
 async def test_another_life_of_the_name_is_not_shown(team, capfd) -> None:
