@@ -65,8 +65,7 @@ class _Screen:
         self._io = io
 
     def tell(self, text: str) -> None:
-        for line in folded(printable(text), self._io.columns, hang=2):
-            self._io.print(line)
+        self._io.print_folded(printable(text))
 
     def point(self, label: str, words: Sequence[str], aside: str = "") -> None:
         """Print the words, of which none is broken, and an aside beside them or, without room, below."""

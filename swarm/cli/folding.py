@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from swarm.cli.columns import width
@@ -9,6 +10,7 @@ from swarm.cli.exact_text import wrap_words
 
 _LEAST_CELLS = 20
 _CONTINUED = " \\"
+_PAINTED = re.compile(r"(\x1b\[\d+m)([^\x1b]*)(\x1b\[0m)")
 
 
 def folded(text: str, columns: int | None, hang: int = 0) -> list[str]:
@@ -19,6 +21,14 @@ def folded(text: str, columns: int | None, hang: int = 0) -> list[str]:
     first = wrap_words(text, columns)[0]
     rest = text[len(first) :].removeprefix(" ")
     return [first, *(f"{' ' * hang}{line}" for line in wrap_words(rest, columns - hang))]
+
+
+def folded_painted(text: str, columns: int | None, hang: int) -> list[str]:
+    """Do the same with a line that is painted as a whole, or not at all."""
+    found = _PAINTED.fullmatch(text)
+    if found is None:
+        return folded(text, columns, hang)
+    return [f"{found[1]}{line}{found[3]}" for line in folded(found[2], columns, hang)]
 
 
 def folded_command(words: Sequence[str], columns: int | None, hang: int) -> list[str]:

@@ -6,11 +6,14 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from swarm.cli.folding import folded_painted
 from swarm.cli.session import Io, the_team
 from swarm.core.page import TranscriptPage
 from swarm.core.shown import printable
 from swarm.storage.files import read_lines
 from swarm.storage.team import Team
+
+_TIME_CELLS = len("2026-11-30 12:31:02  ")
 
 
 def logs(args: Mapping[str, Any], io: Io) -> int:
@@ -39,7 +42,8 @@ def _printer(team: Team, name: str, io: Io) -> Callable[[], bool]:
         for offset, raw in read_lines(path, start):
             positions[path] = offset + len(raw) + 1
             for line in page.shown(raw) if path == transcript else (printable(raw.decode(errors="replace")),):
-                io.print(line)
+                for fitting in folded_painted(line, io.columns, _TIME_CELLS):
+                    io.print(fitting)
         return positions.get(path, 0) > start
 
     return print_new

@@ -46,7 +46,8 @@ def print_error(error: SwarmError, io: Io) -> None:
     if io.json:
         io.err.write(as_json(error.as_json()) + "\n")
     else:
-        io.err.write(f"{paint('error:', 'red', enabled=io.color_errors)} {printable(error.message)}\n")
+        label, said = "error:", io.fit_err(f"error: {printable(error.message)}")
+        io.err.write(f"{paint(label, 'red', enabled=io.color_errors)}{said.removeprefix(label)}\n")
 
 
 def ago(seconds: float) -> str:

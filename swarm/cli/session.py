@@ -80,10 +80,26 @@ class Io:
             self.takes_notes(text)
             return
         try:
-            self.err.write(f"{text}\n")
+            self.err.write(f"{self.fit_err(text)}\n")
             self.err.flush()
         except OSError:
             self.quiet = True
+
+    def fit_err(self, text: str) -> str:
+        """Return a line in lines that fit the terminal that stderr is, broken at blanks; else as it is."""
+        columns = _size_of(self.err)[0]
+        if not columns or len(text) * 2 <= columns:
+            return text
+        from swarm.cli.folding import folded
+
+        return "\n".join(line for told in text.split("\n") for line in folded(told, columns, hang=2))
+
+    def print_folded(self, text: str, hang: int = 2) -> None:
+        """Print a line in lines that fit the terminal, likewise."""
+        from swarm.cli.folding import folded
+
+        for line in folded(text, self.columns, hang):
+            self.print(line)
 
     def is_terminal(self) -> bool:
         return self.out.isatty()
@@ -113,12 +129,7 @@ class Io:
 
     @property
     def _terminal_size(self) -> tuple[int, int]:
-        if not self.is_terminal():
-            return 0, 0
-        try:
-            return os.get_terminal_size(self.out.fileno())
-        except OSError:
-            return 0, 0
+        return _size_of(self.out)
 
     @property
     def unicode(self) -> bool:
@@ -144,6 +155,14 @@ class Io:
         from swarm.storage.clock import SystemClock
 
         return SystemClock()
+
+
+def _size_of(stream: TextIO) -> tuple[int, int]:
+    """Return columns and lines of the terminal that a stream is; zeros where it is none."""
+    try:
+        return os.get_terminal_size(stream.fileno()) if stream.isatty() else (0, 0)
+    except (OSError, ValueError):
+        return 0, 0
 
 
 def the_team(args: Mapping[str, Any], io: Io) -> Team:

@@ -11,6 +11,7 @@ from swarm.cli import crew
 from swarm.cli.advice import Stand, advice
 from swarm.cli.board import Board, style, symbol, the_board, with_problems
 from swarm.cli.columns import clip, clip_start, width
+from swarm.cli.folding import folded
 from swarm.cli.presence import agent_object, look
 from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, the_team
@@ -77,7 +78,7 @@ def _screen(team: Team, io: Io, *, named: bool) -> Iterator[str]:
         grace_seconds=io.settings.orphan_grace_seconds if leader == "gone" else None,
         failed=tuple(shown.task.id for shown in board.tasks if shown.task.status == "failed"),
     )
-    below = [clip(line, io.columns or sys.maxsize) for line in advice(stand, agents)]
+    below = [line for told in advice(stand, agents) for line in folded(told, io.columns, hang=2)]
     taken = len(above) + len(below) + bool(agents) + bool(below) + 1
     subjects = {shown.task.id: shown.task.subject for shown in board.tasks}
     rows = [*crew.rows(agents, subjects, team.clock.now(), io, io.lines and io.lines - taken)]

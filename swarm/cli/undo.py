@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from swarm.cli.columns import table
-from swarm.cli.folding import folded
 from swarm.cli.render import count, printable
 from swarm.cli.session import Io, only_for_people, team_to_change
 from swarm.core.identity import USER
@@ -91,8 +90,7 @@ def _show(team: Team, workspace: str, plan: UndoPlan, io: Io, *, does: bool, loo
         return
     _print(team, workspace, plan, io, does=does)
     if loose:
-        for line in folded(f"{printable(describe_loose(loose))} (git status)", io.columns, 2):
-            io.print(line)
+        io.print_folded(f"{printable(describe_loose(loose))} (git status)")
 
 
 def _print(team: Team, workspace: str, plan: UndoPlan, io: Io, *, does: bool) -> None:
