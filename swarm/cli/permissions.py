@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from swarm.cli.alert import Alert
@@ -20,6 +21,7 @@ from swarm.cli.session import Io, only_for_people, team_to_change, the_team
 from swarm.core.permission import Resolution
 from swarm.errors import ConfigError, NotFoundError, SwarmError
 from swarm.leader.questions import Answer, Question, answer, open_questions
+from swarm.storage.leadership import leader_state
 from swarm.storage.questions import asker_of
 from swarm.storage.team import Team
 
@@ -37,9 +39,8 @@ def permissions(args: Mapping[str, Any], io: Io) -> int:
         from swarm.cli.follow import follow
 
         with Alert(io.err, io.environ, io.note) as alert:
-            return follow(
-                team, io, [team.layout.events], _follower(team, io, alert, which, answered=args["all"])
-            )
+            print_new = _follower(team, io, alert, which, answered=args["all"])
+            return follow(team, io, [team.layout.events], print_new, _end_of_run(team))
     questions = open_questions(team)
     resolved = team.permissions.list_resolved() if args["all"] else None
     if io.json:
@@ -149,24 +150,46 @@ def _tell_how_to_go_on(questions: Sequence[Question], io: Io, which: str) -> Non
         io.note(f"swarm approve {ref}{which} says yes, swarm deny {ref}{which} says no")
 
 
+def _end_of_run(team: Team) -> Callable[[], bool]:
+    """Return a function that tells whether nobody leads any more whom it saw lead, and nobody waits."""
+    was_led = False
+
+    def has_ended() -> bool:
+        nonlocal was_led
+        with suppress(SwarmError):  # what cannot be read now proves nothing
+            is_led = leader_state(team) == "alive"
+            was_led = was_led or is_led
+            return was_led and not is_led and all(one.asker == "gone" for one in open_questions(team))
+        return False
+
+    return has_ended
+
+
 def _follower(team: Team, io: Io, alert: Alert, which: str, *, answered: bool) -> Callable[[], None]:
-    """Return a function that prints in full each new question, and with `answered` each new answer."""
-    seen: set[str] = set()
+    """Return a function that prints in full each new question, and who answered it.
+
+    With `answered` also answers to others. Programs get no answers without it.
+    """
+    shown: set[str] = set()
+    told: set[str] = set()
 
     def print_new() -> None:
         questions = open_questions(team)
         alert.look(team.name, [question.request for question in questions])
         for question in questions:
-            if question.request.id not in seen:
-                seen.add(question.request.id)
+            if question.request.id not in shown:
+                shown.add(question.request.id)
                 if io.json:
                     io.print_json(question_object(question))
                 else:
                     print_question(question, io, which)
                     io.print()
-        for one in team.permissions.list_resolved() if answered else ():
-            if f"answer {one.id}" not in seen:
-                seen.update((one.id, f"answer {one.id}"))
+        if not answered and (io.json or shown == told):
+            return
+        for one in team.permissions.list_resolved():
+            if one.id not in told and (answered or one.id in shown):
+                shown.add(one.id)
+                told.add(one.id)
                 if io.json:
                     io.print_json(answered_object(one))
                 else:
