@@ -33,22 +33,23 @@ def question_lines(
     unicode: bool = True,
     color: bool = True,
     now: float | None = None,
-    with_time: bool = True,
+    answered: bool = False,
     team: str | None = None,
 ) -> list[Text]:
     """Return the question in lines that fit; what has no room is counted, and it is said where to see it.
 
     Without `rows` nothing is left out, without `columns` nothing is broken; one row is a summary.
-    `with_time`: how much is left of the time to answer. `team` stands in the commands that show the rest.
+    `answered`: as it was asked, without what an answer would do now. `team` stands in the commands that show
+    the rest.
     """
     cells = columns or sys.maxsize
-    clock = (time.time() if now is None else now) if with_time else None
+    clock = (time.time() if now is None else now) if not answered else None
     if rows == 1:
         lines = [a_line(clipped(summary(request, unicode=unicode), cells, unicode=unicode))]
     else:
-        body = body_of(request, cells, rows, unicode=unicode)
+        body = body_of(request, cells, rows, unicode=unicode, compare=not answered)
         head = [*_head(request, cells, clock, unicode=unicode), *body.warnings]
-        tail = [own_lines(part, cells, unicode=unicode) for part in _tail(request)]
+        tail = [own_lines(part, cells, unicode=unicode) for part in _tail(request, answered=answered)]
         lines = [*head, *body.lines, *(line for part in tail for line in part)]
         if rows is not None and (len(lines) > rows or not body.whole):
             more = f"swarm permissions {reference(request)}"
@@ -105,8 +106,10 @@ def time_left(request: PermissionRequest, now: float) -> str:
     return f"{ago(left)} left" if left > 0 else "its time is over"
 
 
-def _tail(request: PermissionRequest) -> list[str]:
+def _tail(request: PermissionRequest, *, answered: bool) -> list[str]:
     told = [f"why: {request.why.strip()}"] if request.why.strip() else []
+    if answered:
+        return told
     if request.suggested_rule:
         told.append(f"always: adds the rule {request.suggested_rule} for the whole team")
     elif not is_plan(request):

@@ -81,7 +81,8 @@ def test_of_each_that_was_shown_it_is_told_who_answered_and_the_end_of_the_run_e
     follower = shell.start("permissions", "-f")
     assert follower.stdout is not None
     ask(team, "make")
-    assert [follower.stdout.readline() for _ in range(5)][0].startswith("#2 w1 (task 7) wants Bash in ")
+    question = [follower.stdout.readline() for _ in range(5)]
+    assert question[0].startswith("#2 w1 (task 7) wants Bash in ")
     answer(team, "2", "deny", note="not now")
     told = follower.stdout.readline()
     assert told.startswith("#2 w1 (task 7) wants Bash: make; denied by user ")

@@ -250,8 +250,8 @@ def test_an_edit_everywhere_shows_every_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "said"),
     [
-        ("line", "  as the file is now, this would fail: old_string occurs 5 times"),
-        ("nowhere", "  as the file is now, this would fail: old_string was not found"),
+        ("line", "  as the file is now, this would fail, since it holds that text 5 times; "),
+        ("nowhere", "  as the file is now, this would fail, since it does not hold that text; "),
     ],
 )
 def test_an_edit_that_does_not_fit_the_file_shows_both_strings(tmp_path: Path, old: str, said: str) -> None:
@@ -261,6 +261,34 @@ def test_an_edit_that_does_not_fit_the_file_shows_both_strings(tmp_path: Path, o
 
     assert found[0].startswith(said)
     assert found[-2:] == [f"  │ - {old}", "  │ + other"]
+
+
+def test_one_that_was_answered_is_shown_as_it_was_asked(tmp_path: Path) -> None:
+    """The file may hold the change by now; what is left to say is what was asked for."""
+    (tmp_path / "a.txt").write_text("new\n")
+    place = str(tmp_path / "a.txt")
+    calls = {
+        "Edit": {"file_path": place, "old_string": "old", "new_string": "new"},
+        "Write": {"file_path": place, "content": "new\n"},
+    }
+
+    told = {
+        tool: [
+            line.plain
+            for line in question_lines(asked(tool, str(tmp_path), **given), 200, None, answered=True)
+        ]
+        for tool, given in calls.items()
+    }
+
+    assert told["Edit"][1:] == [
+        "  │ a.txt", "  what it was to replace:", "  │ - old", "  │ + new", "  why: No rule allows it.",
+    ]  # fmt: skip
+    assert told["Write"][1:] == [
+        "  │ a.txt",
+        "  all of it, 1 line:",
+        "  │ 1 + new",
+        "  why: No rule allows it.",
+    ]
 
 
 def test_an_edit_of_a_file_that_is_not_there(tmp_path: Path) -> None:
