@@ -7,12 +7,13 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from swarm.core.agent import AgentRecord
+from swarm.core.agent import ASKING, AgentRecord
 from swarm.core.page import TranscriptPage
 from swarm.core.shown import local_time, paint, printable
 from swarm.core.spawn import TeammateSpec
 from swarm.errors import SwarmError
 from swarm.storage.files import read_lines
+from swarm.storage.questions import number_of
 from swarm.storage.team import Team
 
 _LOOK_SECONDS = 0.25
@@ -67,7 +68,18 @@ class PaneView:
         if now != self._told:
             self._told = now
             if record.state != "working":
-                yield paint(f"{_clock(record.since)}  -- {_said(record)}", "blue", enabled=True)
+                yield paint(f"{_clock(record.since)}  -- {self._said(record)}", "blue", enabled=True)
+
+    def _said(self, record: AgentRecord) -> str:
+        """Return its state for people, who know a question by its number only."""
+        reason = (record.reason or "").replace("_", " ")
+        on = f" {record.on}" if record.on else ""
+        if record.reason in ASKING and record.on:
+            number = number_of(self._team, record.on)
+            if number is not None:
+                return f"waiting for an answer to #{number}"
+            on = ""
+        return printable(record.state + (f": {reason}{on}" if reason else ""))
 
     def _print(self, line: str) -> None:
         if len(self._waiting) < _WAITING_MAX:
@@ -79,12 +91,6 @@ class PaneView:
             os.set_blocking(_STDOUT, False)
             while self._waiting:
                 del self._waiting[: os.write(_STDOUT, self._waiting)]
-
-
-def _said(record: AgentRecord) -> str:
-    reason = (record.reason or "").replace("_", " ")
-    on = f" {record.on}" if record.on else ""
-    return printable(record.state + (f": {reason}{on}" if reason else ""))
 
 
 def _clock(text: str) -> str:

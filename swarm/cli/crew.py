@@ -9,7 +9,7 @@ from swarm.cli.columns import align, clip
 from swarm.cli.presence import Present
 from swarm.cli.render import ago, paint, printable
 from swarm.cli.session import Io
-from swarm.core.agent import AgentRecord
+from swarm.core.agent import ASKING, AgentRecord
 from swarm.core.times import parse_time
 
 _STATE_STYLES = {
@@ -38,6 +38,7 @@ _REASONS = {
     ("stopped", "orphaned"): "its leader was gone",
     ("waiting", "leader_gone"): "its leader is gone",
     ("waiting", "permission"): "asks for permission",
+    ("waiting", "plan"): "hands in a plan",
     ("waiting", "rate_limit"): "the model service is busy or out of reach",
     ("orphaned", None): "its leader is gone",
 }
@@ -74,7 +75,7 @@ def _most_pressing(agents: Sequence[Present], room: int) -> list[Present]:
 
 def _rank(agent: Present) -> int:
     """Return how soon somebody should see it: first what needs a hand, last what has ended."""
-    asks = agent.record is not None and agent.record.reason == "permission"
+    asks = agent.record is not None and agent.record.reason in ASKING
     if agent.state in _WRONG or has_failed(agent) or agent.start_was_cut or asks:
         return 0
     return _LATER.get(agent.state, 1)
@@ -128,6 +129,8 @@ def _why(agent: Present, record: AgentRecord) -> str:
         return f"no sign of life for {ago(agent.heartbeat_age or 0.0)}"
     if agent.start_was_cut:
         return "its start was cut short"
+    if agent.asks is not None:
+        return f"asks #{agent.asks}"
     if record.reason == "waiting_for_task" and record.on:
         return f"waiting for task {record.on}"
     if record.state == "stopped" and record.why:

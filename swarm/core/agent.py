@@ -24,7 +24,9 @@ STATES = ("starting", "working", "waiting", "idle", "paused", "orphaned", "stopp
 """States that are written. `stalled`, `dead` and `unknown` are worked out by readers, see `derive_state`."""
 
 IDLE_REASONS = ("no_task", "waiting_for_task", "budget_spent", "finished")
-WAITING_REASONS = ("permission", "plan", "rate_limit", "leader_gone")
+ASKING = ("permission", "plan")
+"""The reasons of who waits for a person's answer to a question."""
+WAITING_REASONS = (*ASKING, "rate_limit", "leader_gone")
 STOPPED_REASONS = ("asked", "killed", "failed", "orphaned")
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from swarm.core.permission import PLAN_TOOL
 from swarm.core.shown import local_time, paint, printable, printable_lines
 
 _SHORT = 200
@@ -62,6 +63,9 @@ class TranscriptPage:
             if block.get("type") == "tool_use":
                 self._tools[block["id"]] = block["name"]
                 yield self._paint(f"{when}  * {_call(block)}", "cyan")
+                plan = _plan(block)
+                if plan is not None:
+                    yield from (f"{' ' * len(when)}  {row}" for row in printable_lines(plan).split("\n"))
 
     def _result(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
         block = line["block"]
@@ -96,8 +100,17 @@ def _texts(content: Any) -> list[str]:
     return [block["text"] for block in content if block.get("type") == "text"]
 
 
+def _plan(block: Mapping[str, Any]) -> str | None:
+    """Return the plan that a call hands in, None for any other call."""
+    given = block.get("input") or {}
+    plan = given.get("plan") if block["name"] == PLAN_TOOL else None
+    return plan.strip("\n") if isinstance(plan, str) else None
+
+
 def _call(block: Mapping[str, Any]) -> str:
     """Return a tool call in one line: its name and the argument that tells most."""
+    if _plan(block) is not None:
+        return PLAN_TOOL
     given = block.get("input") or {}
     telling = next((given[key] for key in _TELLING if key in given), None)
     if telling is None:

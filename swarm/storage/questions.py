@@ -21,6 +21,15 @@ NOBODY_ANSWERED = "nobody answered in time"
 ASKER_GONE = "the agent that asked is gone"
 
 
+def number_of(team: Team, request_id: str) -> int | None:
+    """Return the number by which people call a question, None where that cannot be told."""
+    with suppress(SwarmError):
+        found = team.permissions.find(request_id)
+        number = (found.request or {}).get("number") if isinstance(found, Resolution) else found.number
+        return number if isinstance(number, int) else None
+    return None
+
+
 def asker_of(team: Team, request: PermissionRequest) -> Asker:
     """Tell whether the life that asked may still wait; a damaged record proves nothing."""
     try:

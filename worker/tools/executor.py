@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from swarm.core.tags import tool_text
+from swarm.permissions.calls import Call, Decision
 from swarm.values import Value
 from worker.messages import Block, interrupted_result, is_interrupted, tool_result
-from worker.tools.contract import Tool, ToolContext, ToolOutput
+from worker.tools.contract import Tool, ToolContext, ToolInput, ToolOutput
 from worker.tools.life import Gate, live
 from worker.tools.results import Kept, encodable, limit_of, persist, without_blank
 from worker.tools.validation import InvalidInputError, parse_input
@@ -180,11 +181,20 @@ class Turn:
         return _Ended(at=at, kept=Kept(text=tool_text(text)), is_error=True, elapsed=0.0, movable=False)
 
     async def _run(self, at: int) -> None:
-        began = time.monotonic()
-        output = await live(self._calls[at], self._tools, self._context, self._gate)
+        began, waited = time.monotonic(), 0.0
+
+        async def gate(tool: Tool[Any], given: ToolInput, call: Call) -> Decision:
+            nonlocal waited
+            asked = time.monotonic()
+            try:
+                return await self._gate(tool, given, call)
+            finally:
+                waited += time.monotonic() - asked  # a person's time, and not the tool's
+
+        output = await live(self._calls[at], self._tools, self._context, gate)
         if output.is_error and self._calls[at].get("name") == _SHELL:
             self._failed_command = _shown(self._calls[at])
-        ended = self._map(at, output, time.monotonic() - began)
+        ended = self._map(at, output, time.monotonic() - began - waited)
         if len(ended.kept.text) > self._share:
             self._held.append(ended)
         else:

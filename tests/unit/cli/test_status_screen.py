@@ -18,6 +18,7 @@ from swarm.cli.columns import width
 from swarm.cli.entry import execute
 from swarm.cli.session import Io
 from swarm.storage.team import Team
+from tests.support.questions import ask
 from tests.unit.cli.conftest import Swarm
 from tests.unit.cli.steps import a_record, add, with_members
 
@@ -113,6 +114,23 @@ def test_who_ended_as_its_model_could_not_be_asked_says_why(team: Team, demo: Sw
     assert f"failed: {why}" in row
     assert lines[-1] == "swarm restart w1 starts it anew once its model answers"
     assert demo("status", "--json").json()["agents"][0]["why"] == why
+
+
+@pytest.mark.parametrize(
+    ("reason", "unknown"), [("permission", "asks for permission"), ("plan", "hands in a plan")]
+)
+def test_who_waits_for_a_person_is_shown_first_and_with_the_number_of_its_question(
+    crowd: tuple[str, ...], team: Team, reason: str, unknown: str
+) -> None:
+    asked = ask(team, agent="builder-14")
+    for name in ("builder-14", "builder-15"):
+        on = asked.id if name == "builder-14" else "perm-1"
+        team.agents.save(a_record(name, "waiting", reason=reason, on=on, task="1"))
+
+    shown = {line.split()[0]: line for line in screen(80, 24) if line.startswith("  builder-")}
+
+    assert " asks #1: task 1 Write the" in shown["builder-14"]
+    assert f" {unknown}: task 1 Write the" in shown["builder-15"]
 
 
 def test_where_there_is_room_nothing_is_left_out(crowd: tuple[str, ...]) -> None:

@@ -61,6 +61,21 @@ def test_a_call_shows_what_tells_most() -> None:
     assert lines(said(*blocks)) == ["12:00  * T src", '12:00  * T {"n": 1}', "12:00  * T", "12:00  * T"]
 
 
+def test_a_plan_is_text_and_not_the_input_of_a_tool() -> None:
+    plans = ["# Notes\n\n1. Write \x1b[2Jthem.\n", 7]
+    blocks = [
+        {"type": "tool_use", "id": "c", "name": "ExitPlanMode", "input": {"plan": plan}} for plan in plans
+    ]
+
+    assert lines(said(*blocks)) == [
+        "12:00  * ExitPlanMode",
+        "       # Notes",
+        "       ",
+        "       1. Write \\x1b[2Jthem.",
+        '12:00  * ExitPlanMode {"plan": 7}',
+    ]
+
+
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{}", b'{"type": "start", "time": 1}', b'{"type": "odd"}'])
 def test_what_cannot_be_understood_is_passed_over(raw: bytes) -> None:
     assert TranscriptPage(color=True).shown(raw) == []

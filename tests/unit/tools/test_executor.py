@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
+from typing import Literal
 
 import pytest
 
@@ -99,6 +101,24 @@ async def test_a_denied_call_says_by_what_and_does_not_run(
     assert told in text
     assert "will be refused again" in text
     assert probe.log == []
+
+
+@pytest.mark.parametrize("answer", ["allow", "deny"])
+async def test_the_time_that_a_person_takes_to_answer_is_not_the_time_of_the_tool(
+    bench: ToolBench, probe: Probe, monkeypatch: pytest.MonkeyPatch, answer: Literal["allow", "deny"]
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("worker.tools.executor.time", SimpleNamespace(monotonic=lambda: now))
+
+    async def gate(tool: object, given: object, call: Call) -> Decision:
+        nonlocal now
+        now += 500.0
+        return Decision(behavior=answer, reason="Somebody said so.", why="rule")
+
+    bench.gate = gate
+    await bench.turn(bench.use("Probe", label="a"))
+
+    assert [elapsed for _, elapsed, _ in bench.heard] == [0.0]
 
 
 async def test_a_gate_that_fails_has_not_allowed_anything(bench: ToolBench, probe: Probe) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.live_team import LiveTeam
+from tests.support.questions import ask
 from worker.pane import PaneView
 from worker.presence import Presence
 
@@ -75,6 +76,19 @@ async def test_it_shows_what_its_agent_waits_for_once(team, capfd) -> None:
     view.look()
 
     assert shown(capfd) == ["-- idle: no task", "-- idle: waiting for task 7", "-- stopped: asked"]
+
+
+async def test_a_question_is_called_by_its_number(team, capfd) -> None:
+    asked = ask(team.team, "ls")
+    presence = Presence(team.team, team.spec("w1"))
+    presence.ready()
+    view = PaneView(team.team, team.spec("w1"))
+    presence.asks(asked.id, asked.deadline_at)
+    view.look()
+    presence.asks("perm-1796089305772-qqqqqqq", asked.deadline_at)
+    view.look()
+
+    assert shown(capfd) == ["-- waiting for an answer to #1", "-- waiting: permission"]
 
 
 async def test_another_life_of_the_name_is_not_shown(team, capfd) -> None:
