@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from swarm.cli.question import reference
 from swarm.cli.render import printable
 from swarm.core.permission import Resolution
-from swarm.errors import SwarmError
+from swarm.errors import NotFoundError, SwarmError
 from swarm.leader.questions import Answer, Question, answer, open_questions
 from swarm.storage.team import Team
 from swarm.values import Value
@@ -86,8 +86,11 @@ class AnswerDesk:
             return self._shown(named[0])
         order = _understood(words)
         if isinstance(order, _Order) and order.refs:
-            for ref in order.refs:
-                self._team.permissions.find(ref)  # one that there is not: nothing is answered
+            try:
+                for ref in order.refs:
+                    self._team.permissions.find(ref)
+            except NotFoundError as error:
+                return _nothing(error.message)
             return _together([self._answer(ref, order) for ref in order.refs])
         if not refs:
             return Said(text="No question is open.", bad=True)

@@ -69,7 +69,8 @@ def _answer_all(args: Mapping[str, Any], io: Io, outcome: Answer, *, always: boo
     team = team_to_change(args, io)
     refs = tuple(dict.fromkeys(args["refs"]))
     if not refs:
-        raise ConfigError("which question? give its number; swarm permissions lists them", code="bad_usage")
+        where = f"swarm permissions -t {team.name}"
+        raise ConfigError(f"which question? give its number; {where} lists them", code="bad_usage")
     _all_known(team, refs, args["note"])
     done: list[tuple[str, Resolution | SwarmError]] = []
     for ref in refs:
