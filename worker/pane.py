@@ -30,7 +30,7 @@ class PaneView:
     def __init__(self, team: Team, spec: TeammateSpec) -> None:
         self._team = team
         self._spec = spec
-        self._page = TranscriptPage(color=True, when=_clock)
+        self._page = TranscriptPage(color=True, when=_clock, columns=_columns)
         self._path = team.layout.transcript(spec.name)
         self._position = os.path.getsize(self._path) if os.path.exists(self._path) else 0
         self._told: tuple[str | None, ...] = ()
@@ -68,18 +68,23 @@ class PaneView:
         if now != self._told:
             self._told = now
             if record.state != "working":
-                yield paint(f"{_clock(record.since)}  -- {self._said(record)}", "blue", enabled=True)
+                said = f"{_clock(record.since)}  -- {self._state(record)}"
+                yield paint(said, "blue", enabled=True)
 
-    def _said(self, record: AgentRecord) -> str:
-        """Return its state for people, who know a question by its number only."""
-        reason = (record.reason or "").replace("_", " ")
-        on = f" {record.on}" if record.on else ""
-        if record.reason in ASKING and record.on:
-            number = number_of(self._team, record.on)
-            if number is not None:
-                return f"waiting for an answer to #{number}"
-            on = ""
-        return printable(record.state + (f": {reason}{on}" if reason else ""))
+    def _state(self, record: AgentRecord) -> str:
+        """Return what an agent does, and on what it waits, by the names that people use."""
+        reason, on = (record.reason or "").replace("_", " "), record.on or ""
+        if record.reason in ASKING and on:
+            reason, on = "an answer to question", self._number(on)
+        why = f" {on}" if on else ""
+        return printable(record.state + (f": {reason}{why}" if reason else ""))
+
+    def _number(self, request_id: str) -> str:
+        """Return the number by which people answer, and how it is shown."""
+        number = number_of(self._team, request_id)
+        if number is not None:
+            return f"#{number}   (swarm permissions {number} -t {self._team.name})"
+        return request_id
 
     def _print(self, line: str) -> None:
         if len(self._waiting) < _WAITING_MAX:
@@ -91,6 +96,13 @@ class PaneView:
             os.set_blocking(_STDOUT, False)
             while self._waiting:
                 del self._waiting[: os.write(_STDOUT, self._waiting)]
+
+
+def _columns() -> int | None:
+    try:
+        return os.get_terminal_size(_STDOUT).columns or None
+    except OSError:
+        return None
 
 
 def _clock(text: str) -> str:

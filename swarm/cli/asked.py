@@ -7,10 +7,10 @@ from typing import Any
 
 from rich.console import Console
 
-from swarm.cli.columns import width
 from swarm.cli.question import clipped, question_lines, reference, summary, time_left
 from swarm.cli.render import local_time, paint, printable
 from swarm.cli.session import Io
+from swarm.core.breaking import width
 from swarm.core.fields import EMPTY
 from swarm.core.permission import PermissionRequest, Resolution, parse_request
 from swarm.leader.questions import Question

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from swarm.cli.columns import width
-from swarm.cli.exact_text import wrap
+from swarm.core.breaking import width, wrap
 
 _GAP = "  "
 

@@ -34,7 +34,7 @@ def print_closing(team: Team, result: RunResult, io: Io) -> None:
     for line in table([_row(task) for task in result.tasks], limit=io.columns, flexible=2):
         io.print(line)
     for line in _reasons(result):
-        io.print(printable(line))
+        io.print_line(printable(line))
     if result.spending.limit is not None or result.spending.tasks:
         io.print(f"cost     {describe_spending(result.spending)}     (more: swarm -t {team.name} cost)")
     swarm = _command()
@@ -42,7 +42,7 @@ def print_closing(team: Team, result: RunResult, io: Io) -> None:
     io.print(f"look at  {swarm} -t {team.name} task list     (or: status, logs NAME, events)")
     workspace = printable(shlex.quote(team.roster.load().workspace or "."))
     if any(task.result is not None and task.result.commit for task in result.tasks):
-        io.print(f"commits  git -C {workspace} log     (back to the start: {swarm} -t {team.name} undo)")
+        io.print_line(f"commits  git -C {workspace} log     (back to the start: {swarm} -t {team.name} undo)")
     if result.outcome != "completed":
         failed = [task.id for task in result.tasks if task.status in ("failed", "cancelled")]
         if failed:

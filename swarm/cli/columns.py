@@ -5,30 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from swarm.cli.render import printable
+from swarm.core.breaking import width
 
 _JOINER = "\u200d"
-_EMOJI_STYLE = "\ufe0f"
-_SKIN_TONES = range(0x1F3FB, 0x1F400)
 _GAP = "  "
 _LEAST_CELLS = 12
-
-
-def width(text: str) -> int:
-    """Return how many cells a terminal gives to a text: wide characters two, combining ones none."""
-    if text.isascii():
-        return len(text)
-    from unicodedata import category, east_asian_width
-
-    cells, joined, last = 0, False, 0
-    for ch in text:
-        if ch == _EMOJI_STYLE and last == 1:
-            cells, last = cells + 1, 2
-        elif joined or category(ch) in {"Mn", "Me", "Cf"} or ord(ch) in _SKIN_TONES:
-            joined = ch == _JOINER
-        else:
-            last = 2 if east_asian_width(ch) in {"W", "F"} else 1
-            cells += last
-    return cells
+_FEW_CELLS = 4
 
 
 def pad(text: str, cells: int) -> str:
@@ -63,20 +45,35 @@ def align(
 ) -> list[list[str]]:
     """Return rows of printable cells padded to one width per column, without the columns that are empty.
 
-    With a `limit`, the `flexible` column is clipped so that a line fits, though never below 12 cells. Each of
-    the `dispensable` columns is left out in turn, if else the flexible one had fewer cells than stand there.
+    With a `limit`, the `flexible` column is clipped so that a line fits, though not below 12 cells: then the
+    widest of the others give way. Each of the `dispensable` columns is left out in turn, if else the flexible
+    one had fewer cells than stand there.
     """
     cells = [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
+    flexible = flexible % len(widths) if widths else 0
     if limit is not None:
         for at, least in (dispensable or {}).items():
             if _room(widths, limit, flexible) < min(least, widths[flexible]):
                 widths[at] = 0
         widths[flexible] = min(widths[flexible], max(_LEAST_CELLS, _room(widths, limit, flexible)))
-        for row in cells:
-            row[flexible] = clip(row[flexible], widths[flexible])
+        _narrow(widths, limit, flexible)
+        cells = [[clip(*cell) for cell in zip(row, widths, strict=True)] for row in cells]
     kept = [at for at, cell_width in enumerate(widths) if cell_width]
     return [[pad(row[at], widths[at]) for at in kept] for row in cells]
+
+
+def _narrow(widths: list[int], limit: int, flexible: int) -> None:
+    """Take cells from the widest columns but the flexible one, until a line fits or each has but a few."""
+    widths[:] = [min(cells, limit) for cells in widths]
+    over = widths[flexible] - _room(widths, limit, flexible)
+    others = [at for at in range(len(widths)) if at != flexible]
+    while over > 0 and others:
+        widest = max(others, key=widths.__getitem__)
+        if widths[widest] <= _FEW_CELLS:
+            return
+        widths[widest] -= 1
+        over -= 1
 
 
 def _room(widths: Sequence[int], limit: int, flexible: int) -> int:

@@ -31,6 +31,9 @@ class Part(Value):
     outcomes: tuple[Outcome, ...]
 
 
+_FOUND_CELLS = 14
+
+
 def doctor(args: Mapping[str, Any], io: Io) -> int:
     """Examine the installation and all teams of ours, or with `-t` only one; exit 4 if faults remain."""
     checks = check_installation(io.root)
@@ -114,7 +117,8 @@ def _check_lines(checks: Sequence[Check], io: Io) -> Iterator[str]:
     for check in checks:
         bad = check.finding is not None and not check.finding.warning
         sign, style = ("ok", "green") if check.is_good else ("bad", "red") if bad else ("note", "yellow")
-        yield f"{paint(f'{sign:<5}', style, enabled=io.color)} {check.name:<7} {printable(check.found)}"
+        text = f"{sign:<5} {check.name:<7} {printable(check.found)}"
+        yield from io.rows(text, style, label=sign, indent=_FOUND_CELLS)
 
 
 def _part_lines(parts: Sequence[Part], io: Io) -> Iterator[str]:
@@ -129,14 +133,16 @@ def _part_lines(parts: Sequence[Part], io: Io) -> Iterator[str]:
 def _outcome_lines(outcome: Outcome, io: Io) -> Iterator[str]:
     found = outcome.finding
     style = "green" if outcome.fixed else "yellow" if found.warning else "red"
-    yield f"  {paint(found.kind, style, enabled=io.color)}  {printable(found.path)}"
-    yield f"    {printable(found.what)}"
+    yield from io.rows(f"  {found.kind}  {printable(found.path)}", style, label=found.kind, indent=6)
+    said = [printable(found.what)]
     if outcome.fixed:
-        yield f"    fixed: {found.remedy or 'as another fault was'}"
+        said.append(f"fixed: {found.remedy or 'as another fault was'}")
     elif outcome.error:
-        yield f"    not fixed: {printable(outcome.error)}"
+        said.append(f"not fixed: {printable(outcome.error)}")
     elif found.remedy:
-        yield f"    with --fix: {found.remedy}"
+        said.append(f"with --fix: {found.remedy}")
+    for text in said:
+        yield from io.rows(f"    {text}", indent=6)
 
 
 def _say_the_end(left: Sequence[Outcome], io: Io, *, fix: bool) -> None:

@@ -121,18 +121,26 @@ def _show_log(io: Io) -> None:
     """Send the program's log to stderr, as `-v` asks."""
     import logging
 
-    logging.basicConfig(stream=io.err, level=logging.DEBUG, format="%(levelname)s %(name)s: %(message)s")
+    from swarm.core.shown import printable_lines
+
+    class Harmless(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return printable_lines(super().format(record))
+
+    handler = logging.StreamHandler(io.err)
+    handler.setFormatter(Harmless("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.DEBUG)
 
 
 def _report(shown: SwarmError, cause: BaseException, io: Io) -> int:
     """Say what went wrong, as a sentence or as one object, and return the exit code."""
     with suppress(OSError):  # nobody may be there to hear it
+        from swarm.cli.render import print_error, printable_lines
+
         if io.environ.get("SWARM_DEBUG") == "1":
             import traceback
 
-            io.err.write("".join(traceback.format_exception(cause)))
-        from swarm.cli.render import print_error
-
+            io.err.write(printable_lines("".join(traceback.format_exception(cause))))
         print_error(shown, io)
     return shown.exit_code
 

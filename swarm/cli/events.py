@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from swarm.cli.render import local_time, paint, printable
+from swarm.cli.render import local_time, printable
 from swarm.cli.session import Io, the_team
 from swarm.core.event import Event, render_event
 from swarm.storage.team import Team
@@ -141,7 +141,7 @@ def _printer(team: Team, io: Io, *, task: str | None, agent: str | None) -> Call
             if io.json:
                 io.print_json(render_event(event) | {"offset": offset})
             else:
-                io.print(paint(event_line(event), event_style(event), enabled=io.color))
+                io.print_line(event_line(event), event_style(event))
 
     return print_new
 

@@ -6,13 +6,12 @@ Stricter than what lists print: whatever a terminal would not draw as a mark of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from swarm.cli.columns import width
 from swarm.core.shown import Shown
 
 _TAB_CELLS = 4
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_APART = {0x200D: None, 0xFE0F: None}
 _LIKE_NOTHING = frozenset(
     chr(code)
     for first, last in (
@@ -38,6 +37,11 @@ def exact(text: str, *, unicode: bool) -> str:
     return text.translate(_ANY if unicode else _ASCII)
 
 
+def label(text: str, *, unicode: bool) -> str:
+    """Return one line for a list: as `exact`, but that pictures which are joined stand side by side."""
+    return exact(text if text.isascii() else text.translate(_APART), unicode=unicode)
+
+
 def has_hidden(text: str) -> bool:
     """Tell whether there is something in it that a terminal would act on or draw as nothing."""
     if text.isascii():
@@ -48,42 +52,6 @@ def has_hidden(text: str) -> bool:
 def with_tabs_drawn(text: str, *, unicode: bool) -> str:
     """Return a line of a file with its tabs as arrows, so that they differ from blanks."""
     return text.replace("\t", "→".ljust(_TAB_CELLS) if unicode else "\\t")
-
-
-def wrap(text: str, cells: int) -> list[str]:
-    """Return a line in pieces of at most so many cells, in order and with nothing left out."""
-    return list(pieces(text, cells))
-
-
-def pieces(text: str, cells: int) -> Iterator[str]:
-    """Yield these pieces; of a text without end no more is looked at than is taken."""
-    if text.isascii():
-        yield text[:cells]
-        yield from (text[at : at + cells] for at in range(cells, len(text), cells))
-        return
-    start, taken = 0, 0
-    for at, ch in enumerate(text):
-        wide = width(ch)
-        if taken + wide > cells and at > start:
-            yield text[start:at]
-            start, taken = at, 0
-        taken += wide
-    yield text[start:]
-
-
-def wrap_words(text: str, cells: int) -> list[str]:
-    """Return a sentence in lines of at most so many cells, broken at blanks where there are any.
-
-    Of the blanks at a break one is left out, which the line end stands for.
-    """
-    lines = []
-    while len(broken := wrap(text[: 2 * cells], cells)) > 1 or len(text) > 2 * cells:
-        first = broken[0]
-        if text[len(first) :][:1] != " " and (blank := first.rfind(" ")) > 0:
-            first = first[:blank]
-        lines.append(first)
-        text = text[len(first) :].removeprefix(" ")
-    return [*lines, text]
 
 
 def _as_escape(ch: str) -> str:

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from swarm.cli.cells import cut, cut_start, fit
-from swarm.cli.columns import width
-from swarm.cli.exact_text import exact, wrap_words
+from swarm.cli.exact_text import exact, label
 from swarm.cli.frame_rows import agent_lines, event_lines, task_lines
 from swarm.cli.question import question_lines, reference
 from swarm.cli.render import count
 from swarm.cli.sight import Sight
+from swarm.core.breaking import width, wrap_words
 from swarm.core.money import shown_usd
 from swarm.core.permission import PermissionRequest
 from swarm.values import Value
@@ -91,7 +91,7 @@ def _lists(sight: Sight, size: Size, room: int) -> list[Text]:
 
 def head_line(sight: Sight, size: Size) -> Text:
     """Return the first line; of a narrow one the less telling parts are left out."""
-    name = exact(sight.team, unicode=size.unicode)
+    name = label(sight.team, unicode=size.unicode)
     line = Text.assemble((" swarm ", "bold reverse"), (f" {name}", "bold"))
     parts = [
         (f"{sight.done}/{sight.total} done", "green"),
@@ -100,7 +100,7 @@ def head_line(sight: Sight, size: Size) -> Text:
         (_clock(int(sight.elapsed)), ""),
         (_money(sight), ""),
         (_tokens(sight), "dim"),
-        (exact(sight.description, unicode=size.unicode), "dim"),
+        (label(sight.description, unicode=size.unicode), "dim"),
     ]
     for at, (said, style) in enumerate(parts):
         room = size.columns - width(line.plain) - 2

@@ -8,7 +8,7 @@ from typing import TypeVar
 from rich.text import Text
 
 from swarm.cli.cells import cut, side_by_side
-from swarm.cli.exact_text import exact
+from swarm.cli.exact_text import label
 from swarm.cli.sight import AgentRow, TaskRow
 from swarm.core.signs import SIGNS
 
@@ -35,7 +35,7 @@ def task_lines(
     owner_cells = min(_OWNER_CELLS, columns // 3)
     cells = [_task_cells(row, colors, owner_cells, unicode=unicode) for row in kept]
     lines = side_by_side(cells, columns, flexible=1, unicode=unicode) if cells else []
-    if left:
+    if left and room > 0:
         words = (_WORDS.get(row.state, row.state) for row in left)
         lines.append(_rest(words, len(left), columns, unicode=unicode))
     return lines
@@ -58,11 +58,11 @@ def _task_cells(row: TaskRow, colors: Mapping[str, str], cells: int, *, unicode:
         said = f"waits for {waits} and {more} more" if more > 0 else f"waits for {waits}"
         who = Text(cut(said, cells, unicode=unicode), style="dim")
     else:
-        owner = exact(row.owner, unicode=unicode)
+        owner = label(row.owner, unicode=unicode)
         who = Text(cut(owner, cells, unicode=unicode), style=_style(colors.get(row.owner, "")))
     if row.attempt > 1:
         who.append(f"{'  ' if who else ''}try {row.attempt}", style="yellow")
-    return number, Text(exact(row.subject, unicode=unicode), style=subject_style), who
+    return number, Text(label(row.subject, unicode=unicode), style=subject_style), who
 
 
 def agent_lines(
@@ -76,9 +76,9 @@ def agent_lines(
     cells = [_agent_cells(row, columns, unicode=unicode, alone=tall) for row in kept]
     lines = side_by_side(cells, columns, flexible=2, unicode=unicode) if cells else []
     if tall:
-        said = (Text(f"   {exact(row.activity.said, unicode=unicode)}", style="dim") for row in kept)
+        said = (Text(f"   {label(row.activity.said, unicode=unicode)}", style="dim") for row in kept)
         lines = [line for pair in zip(lines, said, strict=True) for line in pair]
-    if left:
+    if left and room > 0:
         lines.append(_rest((row.state for row in left), len(left), columns, unicode=unicode))
     return lines
 
@@ -94,12 +94,12 @@ def _agent_rank(row: AgentRow) -> int:
 def _agent_cells(row: AgentRow, columns: int, *, unicode: bool, alone: bool) -> tuple[Text, ...]:
     room = min(_NAME_CELLS, columns // 4)
     name = Text(
-        f" {cut(exact(row.name, unicode=unicode), room, unicode=unicode)}",
+        f" {cut(label(row.name, unicode=unicode), room, unicode=unicode)}",
         style=f"bold {_style(row.color)}".rstrip(),
     )
     room = min(_STATE_CELLS, columns * 3 // 8)
     said, style = _state_of(row)
-    state = Text(cut(exact(said, unicode=unicode), room, unicode=unicode), style=style)
+    state = Text(cut(label(said, unicode=unicode), room, unicode=unicode), style=style)
     return name, state, _doing(row, columns, unicode=unicode, alone=alone)
 
 
@@ -119,12 +119,12 @@ def _state_of(row: AgentRow) -> tuple[str, str]:
 def _doing(row: AgentRow, columns: int, *, unicode: bool, alone: bool) -> Text:
     """Return the last tool with what it works on, and unless that is to stand `alone` the last line said."""
     activity, line = row.activity, Text()
-    said = "" if alone else exact(activity.said, unicode=unicode)
+    said = "" if alone else label(activity.said, unicode=unicode)
     if activity.tool and (row.state == "working" or row.asks is not None):
-        tool = exact(activity.tool, unicode=unicode)
+        tool = label(activity.tool, unicode=unicode)
         line.append(tool, style="cyan" if activity.is_running else "dim cyan")
         room = max(_LEAST_SAID, min(_TARGET_CELLS, columns // 3)) if said else columns
-        target = cut(exact(activity.target, unicode=unicode), room, unicode=unicode)
+        target = cut(label(activity.target, unicode=unicode), room, unicode=unicode)
         line.append(f" {target}" if target else "", style="" if activity.is_running else "dim")
     if said and not (line and columns < _NARROW):
         line.append(f"{'  ' if line else ''}{said}", style="dim")
@@ -136,7 +136,7 @@ def event_lines(happened: Sequence[tuple[str, str]], columns: int, room: int, *,
     shown = happened[-room:] if room > 0 else ()
     return [
         Text(
-            f" {cut(exact(line, unicode=unicode), columns - 1, unicode=unicode)}",
+            f" {cut(label(line, unicode=unicode), columns - 1, unicode=unicode)}",
             style=f"dim {style}".rstrip(),
         )
         for line, style in shown

@@ -30,7 +30,7 @@ def logs(args: Mapping[str, Any], io: Io) -> int:
 def _printer(team: Team, name: str, io: Io) -> Callable[[], bool]:
     """Return a function that prints what came since its last call and tells whether there was anything."""
     positions: dict[str, int] = {}
-    page = TranscriptPage(color=io.color)
+    page = TranscriptPage(color=io.color, columns=lambda: io.columns)
 
     def print_new() -> bool:
         transcript = team.layout.transcript(name)
@@ -38,8 +38,11 @@ def _printer(team: Team, name: str, io: Io) -> Callable[[], bool]:
         start = positions.get(path, 0)
         for offset, raw in read_lines(path, start):
             positions[path] = offset + len(raw) + 1
-            for line in page.shown(raw) if path == transcript else (printable(raw.decode(errors="replace")),):
-                io.print(line)
+            if path == transcript:
+                for line in page.shown(raw):
+                    io.print(line)
+            else:
+                io.print_line(printable(raw.decode(errors="replace")))
         return positions.get(path, 0) > start
 
     return print_new

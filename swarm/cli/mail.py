@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from swarm.cli.render import count, local_time, paint, printable, printable_lines
+from swarm.cli.render import count, local_time, printable, printable_lines
 from swarm.cli.session import Io, acting_as, only_for_people, team_to_change, the_team
 from swarm.core.identity import LEADER, USER
 from swarm.core.message import Message, may_send, parse_control
@@ -185,9 +185,11 @@ def _print_messages(messages: Iterable[Message], io: Io) -> None:
     for message in messages:
         marks = [message.priority or "", "read" if message.acked_at else "", message.summary or ""]
         about = "; ".join(filter(None, marks))
-        who = paint(printable(message.sender), "bold", enabled=io.color)
-        io.print(f"{local_time(message.timestamp)}  {who}{f'  ({printable(about)})' if about else ''}")
-        io.print("    " + printable_lines(_readable(message)).replace("\n", "\n    "))
+        who = printable(message.sender)
+        head = f"{local_time(message.timestamp)}  {who}{f'  ({printable(about)})' if about else ''}"
+        io.print_line(head, "bold", label=who, indent=8)
+        for line in printable_lines(_readable(message)).split("\n"):
+            io.print_line(f"    {line}")
 
 
 def _readable(message: Message) -> str:

@@ -167,30 +167,32 @@ def _end_of_run(team: Team) -> Callable[[], bool]:
 
 
 def _follower(team: Team, io: Io, alert: Alert, which: str, *, answered: bool) -> Callable[[], None]:
-    """Return a function that prints in full each new question, and who answered it.
+    """Return a function that prints in full each new question, and what became of it.
 
-    With `answered` also answers to others. Programs get no answers without it.
+    With `answered` earlier answers are printed too; a program gets answers only then.
     """
-    shown: set[str] = set()
+    asked: set[str] = set()
     told: set[str] = set()
 
     def print_new() -> None:
         questions = open_questions(team)
         alert.look(team.name, [question.request for question in questions])
         for question in questions:
-            if question.request.id not in shown:
-                shown.add(question.request.id)
+            if question.request.id not in asked:
+                asked.add(question.request.id)
                 if io.json:
                     io.print_json(question_object(question))
                 else:
                     print_question(question, io, which)
                     io.print()
-        if not answered and (io.json or shown == told):
-            return
+        if answered or (asked - told and not io.json):
+            print_answers()
+
+    def print_answers() -> None:
         for one in team.permissions.list_resolved():
-            if one.id not in told and (answered or one.id in shown):
-                shown.add(one.id)
+            if one.id not in told and (answered or one.id in asked):
                 told.add(one.id)
+                asked.add(one.id)
                 if io.json:
                     io.print_json(answered_object(one))
                 else:

@@ -55,8 +55,9 @@ class PlainLines:
             what = summary(request, unicode=self._unicode)
             self._io.urge(f"{what}   (swarm permissions {reference(request)} -t {self._team.name})")
             return
+        columns = self._io.error_columns
         where = ", in another terminal" if self._io.source.isatty() else ""
-        for line in _in_full(request, self._team.name, where, unicode=self._unicode):
+        for line in _in_full(request, self._team.name, columns, where, unicode=self._unicode):
             self._io.note(line)
 
     @property
@@ -64,8 +65,10 @@ class PlainLines:
         return (self._io.err.encoding or "").lower().startswith("utf")
 
 
-def _in_full(request: PermissionRequest, team: str, where: str, *, unicode: bool) -> Iterator[str]:
-    for line in question_lines(request, None, None, unicode=unicode, color=False):
+def _in_full(
+    request: PermissionRequest, team: str, columns: int | None, where: str, *, unicode: bool
+) -> Iterator[str]:
+    for line in question_lines(request, columns, None, unicode=unicode, color=False):
         yield line.plain
     ref = reference(request)
     always = ", or with --always" if request.suggested_rule else ""

@@ -8,16 +8,17 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from rich.text import Text
 
 from swarm.cli.asked_call import is_plan, one_line
-from swarm.cli.columns import width
-from swarm.cli.exact_text import exact, pieces, wrap_words
-from swarm.cli.question_body import INDENT, LEAST_CELLS, Body, a_line, body_of, own_lines
+from swarm.cli.exact_text import exact
+from swarm.cli.question_body import INDENT, LEAST_CELLS, Body, a_line, body_of, own_lines, row_lines
 from swarm.cli.render import ago, count
+from swarm.cli.row import Row
+from swarm.core.breaking import pieces, width, wrap_words
 from swarm.core.permission import PermissionRequest
 from swarm.core.times import parse_time
 
@@ -49,7 +50,7 @@ def question_lines(
     else:
         body = body_of(request, cells, rows, unicode=unicode, compare=not answered)
         head = [*_head(request, cells, clock, unicode=unicode), *body.warnings]
-        tail = [own_lines(part, cells, unicode=unicode) for part in _tail(request, answered=answered)]
+        tail = [*_tail(request, cells, answered=answered, unicode=unicode)]
         lines = [*head, *body.lines, *(line for part in tail for line in part)]
         if rows is not None and (len(lines) > rows or not body.whole):
             more = f"swarm permissions {reference(request)}"
@@ -106,15 +107,22 @@ def time_left(request: PermissionRequest, now: float) -> str:
     return f"{ago(left)} left" if left > 0 else "its time is over"
 
 
-def _tail(request: PermissionRequest, *, answered: bool) -> list[str]:
-    told = [f"why: {request.why.strip()}"] if request.why.strip() else []
+def _tail(request: PermissionRequest, cells: int, *, answered: bool, unicode: bool) -> Iterator[list[Text]]:
+    """Yield why it is asked, and what `always` means; a rule that is long stands behind the bar, too."""
+    if request.why.strip():
+        yield own_lines(f"why: {request.why.strip()}", cells, unicode=unicode)
     if answered:
-        return told
-    if request.suggested_rule:
-        told.append(f"always: adds the rule {request.suggested_rule} for the whole team")
+        return
+    rule = request.suggested_rule
+    if rule:
+        told = own_lines(f"always: adds the rule {rule} for the whole team", cells, unicode=unicode)
+        if len(told) == 1:
+            yield told
+        else:
+            said = own_lines("always: adds this rule for the whole team:", cells, unicode=unicode)
+            yield [*said, *row_lines(Row(text=rule), cells, unicode=unicode)]
     elif not is_plan(request):
-        told.append("always: not possible, no single rule would allow it")
-    return told
+        yield own_lines("always: not possible, no single rule would allow it", cells, unicode=unicode)
 
 
 def _fitted(

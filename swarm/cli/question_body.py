@@ -14,8 +14,9 @@ from itertools import islice
 from rich.text import Text
 
 from swarm.cli.asked_call import call_rows, touched_file
-from swarm.cli.exact_text import exact, has_hidden, pieces, with_tabs_drawn, wrap_words
+from swarm.cli.exact_text import exact, has_hidden, with_tabs_drawn
 from swarm.cli.row import Row
+from swarm.core.breaking import pieces, wrap_words
 from swarm.core.permission import PermissionRequest, request_digest
 from swarm.values import Value
 
@@ -47,7 +48,7 @@ def body_of(
         return known[2]
     most = sys.maxsize if rows is None else rows + _COUNTED
     called = call_rows(request, compare=compare)
-    lines = (line for row in called for line in _row_lines(row, cells, unicode=unicode))
+    lines = (line for row in called for line in row_lines(row, cells, unicode=unicode))
     found = tuple(islice(lines, most))
     whole = next(lines, None) is None
     body = Body(warnings=tuple(_warnings(request, cells)), lines=found, whole=whole)
@@ -101,7 +102,7 @@ def _stamp(path: str | None) -> object:
     return state.st_mtime_ns, state.st_size, state.st_ino
 
 
-def _row_lines(row: Row, cells: int, *, unicode: bool) -> Iterator[Text]:
+def row_lines(row: Row, cells: int, *, unicode: bool) -> Iterator[Text]:
     if row.own:
         yield from own_lines(row.text, cells, unicode=unicode)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from swarm.core.breaking import hanging
 from swarm.core.shown import Shown, local_time, paint, printable, printable_lines
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ __all__ = [
     "printable_lines",
 ]
 
+_ERROR = "error:"
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
@@ -46,7 +48,9 @@ def print_error(error: SwarmError, io: Io) -> None:
     if io.json:
         io.err.write(as_json(error.as_json()) + "\n")
     else:
-        io.err.write(f"{paint('error:', 'red', enabled=io.color_errors)} {printable(error.message)}\n")
+        first, *rest = hanging(f"{_ERROR} {printable(error.message)}", io.error_columns, 2)
+        told = first.replace(_ERROR, paint(_ERROR, "red", enabled=io.color_errors), 1)
+        io.err.writelines(f"{line}\n" for line in (told, *rest))
 
 
 def ago(seconds: float) -> str:

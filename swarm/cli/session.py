@@ -8,7 +8,8 @@ import stat
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
-from swarm.cli.render import as_json
+from swarm.cli.render import as_json, paint
+from swarm.core.breaking import hanging
 from swarm.errors import ConfigError, StateError
 
 if TYPE_CHECKING:
@@ -47,6 +48,21 @@ class Io:
             raise
         except OSError as error:
             raise self._unwritten(error) from error
+
+    def print_line(self, text: str, style: str = "", *, label: str = "", indent: int = 4) -> None:
+        """Write one result that holds foreign text; what has no room on a terminal stands behind a margin.
+
+        All of it is coloured, or the `label` where it stands first.
+        """
+        for row in self.rows(text, style, label=label, indent=indent):
+            self.print(row)
+
+    def rows(self, text: str, style: str = "", *, label: str = "", indent: int = 4) -> list[str]:
+        """Return what `print_line` writes."""
+        first, *rest = hanging(text, self.columns, indent)
+        if label:
+            return [first.replace(label, paint(label, style, enabled=self.color), 1), *rest]
+        return [paint(row, style, enabled=self.color) for row in (first, *rest)]
 
     def print_json(self, value: object) -> None:
         """Write one object and a line end to stdout, at once, so that a follower sees it."""
@@ -90,8 +106,9 @@ class Io:
             self._say(text)
 
     def _say(self, text: str) -> None:
+        rows = [row for line in text.split("\n") for row in hanging(line, self.error_columns, 2)]
         try:
-            self.err.write(f"{text}\n")
+            self.err.writelines(f"{row}\n" for row in rows)
             self.err.flush()
         except OSError:
             self.quiet = True
@@ -115,21 +132,17 @@ class Io:
     @property
     def columns(self) -> int | None:
         """Width of the terminal; None where the output is none, or its width cannot be told."""
-        return self._terminal_size[0] or None
+        return _size_of(self.out)[0] or None
+
+    @property
+    def error_columns(self) -> int | None:
+        """The same for stderr."""
+        return _size_of(self.err)[0] or None
 
     @property
     def lines(self) -> int | None:
-        """Height of the terminal, likewise."""
-        return self._terminal_size[1] or None
-
-    @property
-    def _terminal_size(self) -> tuple[int, int]:
-        if not self.is_terminal():
-            return 0, 0
-        try:
-            return os.get_terminal_size(self.out.fileno())
-        except OSError:
-            return 0, 0
+        """Height of the terminal of the output, likewise."""
+        return _size_of(self.out)[1] or None
 
     @property
     def unicode(self) -> bool:
@@ -155,6 +168,13 @@ class Io:
         from swarm.storage.clock import SystemClock
 
         return SystemClock()
+
+
+def _size_of(stream: TextIO) -> tuple[int, int]:
+    try:
+        return os.get_terminal_size(stream.fileno()) if stream.isatty() else (0, 0)
+    except OSError:
+        return 0, 0
 
 
 def the_team(args: Mapping[str, Any], io: Io) -> Team:

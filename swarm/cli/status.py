@@ -10,10 +10,11 @@ from typing import Any
 from swarm.cli import crew
 from swarm.cli.advice import Stand, advice
 from swarm.cli.board import Board, style, symbol, the_board, with_problems
-from swarm.cli.columns import clip, clip_start, width
+from swarm.cli.columns import clip, clip_start
 from swarm.cli.presence import agent_object, look
 from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, the_team
+from swarm.core.breaking import width
 from swarm.core.money import shown_usd, usd_of
 from swarm.core.permission import PermissionRequest
 from swarm.core.roster import Roster

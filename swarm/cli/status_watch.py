@@ -21,7 +21,7 @@ _LEAVE = "q"
 
 def watch(team: Team, io: Io, lines: Callable[[], Iterable[str]]) -> int:
     """Show these lines until somebody leaves, which is no error, or the team is deleted."""
-    if io.json or not io.is_terminal():
+    if io.json or not io.is_terminal() or io.environ.get("TERM") == "dumb":
         raise ConfigError(
             "--watch draws on a terminal, and here is none; swarm events --follow prints lines as they come",
             code="bad_usage",

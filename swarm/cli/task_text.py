@@ -12,6 +12,7 @@ from swarm.core.task import Task, verified
 
 _SUBJECT = 3
 _LABEL_CELLS = 12
+_VALUE_CELLS = 2 + _LABEL_CELLS
 
 
 def print_list(tasks: Sequence[Shown], io: Io, team: str) -> None:
@@ -42,21 +43,23 @@ def _rows(tasks: Sequence[Shown], io: Io) -> list[tuple[str, ...]]:
 def print_page(shown: Shown, io: Io) -> None:
     """Print one task with everything that is known of it."""
     task = shown.task
-    io.print(paint(f"{task.id}  {printable(task.subject)}", "bold", enabled=io.color))
+    io.print_line(f"{task.id}  {printable(task.subject)}", "bold")
     io.print()
     sign = symbol(shown.state, unicode=io.unicode)
-    state = paint(f"{sign} {shown.state}", style(shown.state), enabled=io.color)
+    said = f"{sign} {shown.state}"
     remark = f" ({printable(shown.remark)})" if shown.remark else ""
-    io.print(f"  {'status'.ljust(_LABEL_CELLS)}{state}{remark}")
+    status = f"  {'status'.ljust(_LABEL_CELLS)}{said}{remark}"
+    io.print_line(status, style(shown.state), label=said, indent=_VALUE_CELLS)
     for label, value in _facts(shown):
-        io.print(f"  {label.ljust(_LABEL_CELLS)}{printable(value)}")
+        io.print_line(f"  {label.ljust(_LABEL_CELLS)}{printable(value)}", indent=_VALUE_CELLS)
     for title, text in (
         ("description", task.description),
         ("result", task.result.summary if task.result else ""),
     ):
         if text:
             io.print(f"\n  {title}")
-            io.print("\n".join(f"    {line}".rstrip() for line in printable_lines(text).split("\n")))
+            for line in printable_lines(text).split("\n"):
+                io.print_line(f"    {line}".rstrip())
 
 
 def _facts(shown: Shown) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,8 @@ from swarm.storage.layout import Layout
 from swarm.storage.leadership import is_resumable, leader_state
 from swarm.storage.team import Team, TeamListing, create_team, list_teams
 
+_VALUE_CELLS = 13
+
 
 def create(args: Mapping[str, Any], io: Io) -> int:
     """Make an empty team whose workspace is a folder that exists."""
@@ -147,11 +149,12 @@ def _page(team: Team, roster: Roster, io: Io) -> Iterator[str]:
         "run": f"can be resumed: swarm resume {team.name}" if found["resumable"] else "",
         "tasks": f"{found['tasks']['completed']} of {_total(found['tasks'])} completed",
     }
-    yield from table([(f"  {label}", value) for label, value in facts.items() if value])
+    for line in table([(f"  {label}", value) for label, value in facts.items() if value]):
+        yield from io.rows(line, indent=_VALUE_CELLS)
     members = [
         (f"  {m.name}", _kind(m), m.role or "", m.model or "", m.permission_mode or "")
         for m in roster.members
     ]
     if members:
         yield ""
-        yield from table(members)
+        yield from table(members, limit=io.columns, flexible=1)

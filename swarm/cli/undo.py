@@ -92,7 +92,7 @@ def _show(team: Team, workspace: str, plan: UndoPlan, io: Io, *, does: bool) -> 
     verb = "went" if does else "would go"
     io.print(f"{count(len(plan.commits), 'commit')} {verb}, back to {plan.start[:_SHORT]}:")
     rows = [(one.commit[:_SHORT], one.subject, one.agent or "(of others)") for one in plan.commits]
-    for line in table(rows, limit=io.columns, flexible=1):
+    for line in table(rows, limit=io.columns and io.columns - 2, flexible=1):
         io.print(f"  {line}")
     if does:
         io.print(f"They are kept; git reset --keep {plan.kept} brings them back")

@@ -10,18 +10,22 @@ from itertools import accumulate
 
 from swarm.core.untrusted import is_unseen
 
-_OPENING = r"(?:<|&(?:amp;)*(?:lt|#0*60|#x0*3c);?|\\u0*3c|\\u\{0*3c\}|\\x3c|%(?:25)*3c)"
-_BETWEEN = r"[\s/\\!?]*+"
+_OPENING = r"(?:<|&(?:amp;)*(?:lt|#0*60|#x0*3c);?|\\u0*3c|\\u\{0*3c\}|\\x3c|\\0*74|%(?:25)*3c)"
+_BETWEEN = r"[\s/\\!?|*'\".:#=]*+(?:[a-z][a-z0-9.-]*+\s*+:\s*+)?+"  # marks, and the prefix of a namespace
 _MAYBE = re.compile("[<&\\\\%]|[^\x00-\x7f]")
 
 _PLAIN_ASCII = re.compile(r"[\t\n\x20-\x7e]*+")
 
 _LOOK_ALIKE = dict(
     zip(
-        "\u2039\u3008\u27e8\u276e\u02c2\u1438\u29fc"  # brackets
+        "\u2039\u3008\u27e8\u276e\u02c2\u1438\u29fc\xab\u226a\u227a\u22d6"  # brackets
+        "\u276c\u2770\u2991\u27ea\u300a"
         "\u0430\u0441\u0501\u0435\u04bb\u0456\u0458\u04cf\u043e\u0440\u0455\u0443\u0445\u043c\u0442\u043a\u0261"
-        "\u0578\u057d\u03bf\u03b1\u03b5\u03b9\u03ba\u03bd\u03c1\u03c4\u03c5\u0131\u2212\u30fc\u02d7",
-        "<<<<<<<acdehijlopsyxmtkgnuoaeikvptui---",
+        "\u0578\u057d\u03bf\u03b1\u03b5\u03b9\u03ba\u03bd\u03c1\u03c4\u03c5\u0131"
+        "\u1d00\u0299\u1d04\u1d05\u1d07\ua730\u0262\u029c\u026a\u1d0a\u1d0b\u029f\u1d0d"  # small capitals
+        "\u0274\u1d0f\u1d18\u0280\ua731\u1d1b\u1d1c\u1d20\u1d21\u028f\u1d22"
+        "\u2212\u30fc\u02d7",
+        "<<<<<<<<<<<<<<<<acdehijlopsyxmtkgnuoaeikvptuiabcdefghijklmnoprstuvwyz---",
         strict=True,
     )
 )
@@ -31,7 +35,8 @@ class Disguised:
     """Looks for these names behind an opening bracket, and puts a backslash between the two.
 
     Case, blanks, invisible characters, accents, compatibility forms, letters of other scripts that look the
-    same and escaped brackets make no difference; dashes and underscores are one.
+    same, marks before a name, namespaces and escaped brackets make no difference; dashes and underscores are
+    one.
     """
 
     def __init__(self, names: Iterable[str]) -> None:

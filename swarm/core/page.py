@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from swarm.core.breaking import hanging
 from swarm.core.permission import PLAN_TOOL
 from swarm.core.shown import local_time, paint, printable, printable_lines
 
@@ -17,12 +18,21 @@ _TELLING = ("command", "file_path", "pattern", "path", "subject", "to", "taskId"
 class TranscriptPage:
     """The lines of one transcript, in their order; it knows which tool each result belongs to.
 
-    `when` says how a time is shown; by default as the whole date.
+    `when` says how a time is shown; by default as the whole date. `columns`: how wide the terminal is, where
+    there is one.
     """
 
-    def __init__(self, *, color: bool, when: Callable[[str], str] = local_time) -> None:
+    def __init__(
+        self,
+        *,
+        color: bool,
+        when: Callable[[str], str] = local_time,
+        columns: Callable[[], int | None] = lambda: None,
+    ) -> None:
         self._color = color
         self._when = when
+        self._columns = columns
+        self._margin = 0
         self._tools: dict[str, str] = {}
         self._renderers = {
             "start": self._start,
@@ -37,35 +47,37 @@ class TranscriptPage:
         """Return the lines that one transcript line is shown as; none if it cannot be understood."""
         try:
             line = json.loads(raw)
-            return list(self._renderers[line["type"]](line, self._when(line["time"])))
+            when = self._when(line["time"])
+            self._margin = len(when) + 2
+            return list(self._renderers[line["type"]](line, when))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return []
 
     def _start(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
         task = f"task {line['task']}, " if line.get("task") else ""
         about = f"{task}session {line['session']} ({line['cause']}, model {line['model']})"
-        yield self._paint(printable(f"{when}  == {about}"), "bold")
+        yield from self._rows(printable(f"{when}  == {about}"), "bold")
 
     def _user(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
         lines = printable_lines("\n".join(_texts(line["message"]["content"]))).split("\n")
         if len(lines) > _PROMPT_LINES:
             lines = [*lines[:_PROMPT_LINES], f"... {len(lines) - _PROMPT_LINES} more lines"]
         for number, shown in enumerate(lines):
-            yield self._paint(f"{when if number == 0 else ' ' * len(when)}  > {shown}", "dim")
+            yield from self._rows(f"{when if number == 0 else ' ' * len(when)}  > {shown}", "dim")
 
     def _assistant(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
         content = line["message"]["content"]
         for text in _texts(content):
             first, *others = printable_lines(text).split("\n")
-            yield f"{when}  {first}"
-            yield from (f"{' ' * len(when)}  {other}" for other in others)
+            yield from self._rows(f"{when}  {first}")
+            for other in others:
+                yield from self._rows(f"{' ' * len(when)}  {other}")
         for block in content if isinstance(content, list) else ():
             if block.get("type") == "tool_use":
                 self._tools[block["id"]] = block["name"]
-                yield self._paint(f"{when}  * {_call(block)}", "cyan")
-                plan = _plan(block)
-                if plan is not None:
-                    yield from (f"{' ' * len(when)}  {row}" for row in printable_lines(plan).split("\n"))
+                yield from self._rows(f"{when}  * {_call(block)}", "cyan")
+                for row in _plan(block):
+                    yield from self._rows(f"{' ' * len(when)}    {row}")
 
     def _result(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
         block = line["block"]
@@ -74,16 +86,17 @@ class TranscriptPage:
         said = _telling_line("\n".join(_texts(block.get("content") or "")))
         label = f"{tool} failed" if failed else tool
         shown = printable(f"{when}    {label}: {said} [{line['elapsed_seconds']:.1f}s]")
-        yield self._paint(shown, "red" if failed else "dim")
+        yield from self._rows(shown, "red" if failed else "dim")
 
     def _note(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
-        yield self._paint(f"{when}  ! {printable(line['what'])}: {printable(line['text'])}", "yellow")
+        yield from self._rows(f"{when}  ! {printable(line['what'])}: {printable(line['text'])}", "yellow")
 
     def _end(self, line: Mapping[str, Any], when: str) -> Iterator[str]:
-        yield self._paint(printable(f"{when}  == {line['outcome']} ({line['why']})"), "bold")
+        yield from self._rows(printable(f"{when}  == {line['outcome']} ({line['why']})"), "bold")
 
-    def _paint(self, text: str, style: str) -> str:
-        return paint(text, style, enabled=self._color)
+    def _rows(self, text: str, style: str = "") -> Iterator[str]:
+        for row in hanging(text, self._columns(), self._margin):
+            yield paint(row, style, enabled=self._color)
 
 
 def _telling_line(text: str) -> str:
@@ -100,22 +113,21 @@ def _texts(content: Any) -> list[str]:
     return [block["text"] for block in content if block.get("type") == "text"]
 
 
-def _plan(block: Mapping[str, Any]) -> str | None:
-    """Return the plan that a call hands in, None for any other call."""
-    given = block.get("input") or {}
-    plan = given.get("plan") if block["name"] == PLAN_TOOL else None
-    return plan.strip("\n") if isinstance(plan, str) else None
-
-
 def _call(block: Mapping[str, Any]) -> str:
     """Return a tool call in one line: its name and the argument that tells most."""
-    if _plan(block) is not None:
-        return PLAN_TOOL
     given = block.get("input") or {}
+    if _plan(block):
+        return printable(block["name"])
     telling = next((given[key] for key in _TELLING if key in given), None)
     if telling is None:
         telling = json.dumps(given, ensure_ascii=False) if given else ""
     return printable(f"{block['name']} {_shortened(str(telling))}".rstrip())
+
+
+def _plan(block: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a plan that is handed in: it is there to be read."""
+    plan = (block.get("input") or {}).get("plan") if block["name"] == PLAN_TOOL else None
+    return printable_lines(plan.strip()).split("\n") if isinstance(plan, str) and plan.strip() else []
 
 
 def _shortened(text: str) -> str:

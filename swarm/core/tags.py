@@ -44,8 +44,9 @@ RESERVED = (
     *TAGS,
     # Not ours, but models may know them from other programs as words of the system or of a person.
     *("bash-input", "bash-stdout", "bash-stderr", "channel-message", "command-args", "command-message"),
-    *("command-name", "function-calls", "function-results", "local-command-caveat", "local-command-stdout"),
-    *("local-command-stderr", "task-notification", "tool-result", "tool-use", "user-prompt-submit-hook"),
+    *("command-name", "function-calls", "function-results", "invoke", "local-command-caveat"),
+    *("local-command-stdout", "local-command-stderr", "system", "system-warning", "task-notification"),
+    *("tool-result", "tool-use", "tool-use-error", "user-prompt-submit-hook"),
 )
 """All that no foreign text can hold alive."""
 

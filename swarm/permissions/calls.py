@@ -15,6 +15,7 @@ Why = Literal[
     "mode",
     "read",
     "plan",
+    "instructions",
     "team_tool",
     "no_rule",
     "immune",

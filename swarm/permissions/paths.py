@@ -19,6 +19,9 @@ _START_UP_FILES = frozenset(
     ".gitconfig".split()
 )
 _SETTINGS_FOLDERS = frozenset("hooks agents commands skills rules plugins teams tasks".split())
+PROJECT_INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
+"""What every agent is told of the workspace, from its top; what is read later weighs more."""
+
 _SETTINGS_FILE = re.compile(r"settings.*\.json")
 
 # Characters that are not control or format characters, and yet leave no mark on a screen.
@@ -88,6 +91,13 @@ def immune_reason(place: Place, policy: Policy) -> str | None:
         if reason is not None:
             return reason
     return None
+
+
+def instructs(place: Place, policy: Policy) -> bool:
+    """Tell whether agents are told as the project's word what stands in this place."""
+    paths = [os.path.join(normal_path(policy.workspace), name) for name in PROJECT_INSTRUCTIONS]
+    told = {fold(path) for one in paths for path in (one, real_path(one))}
+    return not told.isdisjoint((fold(place.lexical), fold(place.real)))
 
 
 def in_control_folder(path: str, policy: Policy) -> bool:

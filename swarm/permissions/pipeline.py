@@ -10,7 +10,7 @@ from __future__ import annotations
 from swarm.permissions import globs, guard, shell
 from swarm.permissions.calls import Behavior, Call, Decision, PathUse, Policy, Rule
 from swarm.permissions.modes import BYPASS, PLAN, check_mode
-from swarm.permissions.paths import BadPathError, Place, immune_reason, is_inside, locate
+from swarm.permissions.paths import BadPathError, Place, immune_reason, instructs, is_inside, locate
 from swarm.permissions.rules import EDITORS, READERS, matches, quote_command, render_rule
 
 __all__ = ["Behavior", "Call", "Decision", "PathUse", "Policy", "Rule", "decide"]
@@ -41,7 +41,7 @@ def _decide(policy: Policy, call: Call) -> Decision:
         or _only_read(policy, call)
         or _by_rule("ask", policy, call, places)
         or _by_rule("allow", policy, call, places)
-        or _by_person(call)
+        or _by_person(policy, call, places)
         or _by_mode(policy, call, places)
         or _ask(policy, call, places)
     )
@@ -85,11 +85,17 @@ def _only_read(policy: Policy, call: Call) -> Decision | None:
     return Decision(behavior="deny", reason=reason, why="mode")
 
 
-def _by_person(call: Call) -> Decision | None:
+def _by_person(policy: Policy, call: Call, places: Places) -> Decision | None:
     """Return the question that a call always is, in whichever mode."""
-    if not call.asks_person:
+    if call.asks_person:
+        reason = "A plan waits for approval."
+        return Decision(behavior="ask", reason=reason, why="plan", suggested_rule=call.tool)
+    written = (place for use, place in zip(call.paths, places, strict=True) if use.write)
+    if not any(instructs(place, policy) for place in written):
         return None
-    return Decision(behavior="ask", reason="A plan waits for approval.", why="plan", suggested_rule=call.tool)
+    reason = "What stands in this file is told to every agent here, and no rule allows writing it."
+    rule = _suggest(policy, call, places)
+    return Decision(behavior="ask", reason=reason, why="instructions", suggested_rule=rule)
 
 
 def _by_mode(policy: Policy, call: Call, places: Places) -> Decision | None:

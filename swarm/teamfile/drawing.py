@@ -17,8 +17,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from rich.cells import cell_len, set_cell_size
-
+from swarm.core import breaking
 from swarm.core.signs import SIGNS
 from swarm.core.task import STATUSES
 from swarm.teamfile.graph import acyclic, without_shortcuts
@@ -110,9 +109,10 @@ def _symbol(task: PlannedTask) -> str:
 def _table(rows: list[_Row], width: int, *, fine: bool) -> Iterator[str]:
     tasks = [row.task.node for row in rows if row.task]
     lanes = max((len(row.lanes) for row in rows), default=0)
-    ids = min(max((cell_len(node.id) for node in tasks), default=0), max(width // 4, _ID_CELLS_MIN))
-    owners = max((cell_len(_owner(row.task)) for row in rows if row.task), default=0)
-    labels = max((cell_len(one_line(node.label)) for node in tasks), default=0)
+    ids = min(max((breaking.width(node.id) for node in tasks), default=0), max(width // 4, _ID_CELLS_MIN))
+    owners = max((breaking.width(_owner(row.task)) for row in rows if row.task), default=0)
+    owners = min(owners, max(width // 4, _ID_CELLS_MIN))
+    labels = max((breaking.width(one_line(node.label)) for node in tasks), default=0)
     room = width - len("  1  ") - lanes - ids - owners - 5
     labels = max(min(labels, room), _LABEL_CELLS_MIN)
     more = "…" if fine else "~"
@@ -122,7 +122,8 @@ def _table(rows: list[_Row], width: int, *, fine: bool) -> Iterator[str]:
         text = f"{wave}  {drawn:<{lanes}}"
         if row.task:
             cells = [(row.task.node.id, ids), (one_line(row.task.node.label), labels)]
-            text += " " + "  ".join([*(_fit(t, size, more) for t, size in cells), _owner(row.task)])
+            cells.append((_owner(row.task), owners))
+            text += " " + "  ".join(_fit(one, size, more) for one, size in cells).rstrip()
         yield text
 
 
@@ -131,9 +132,9 @@ def _owner(task: PlannedTask) -> str:
 
 
 def _fit(text: str, size: int, more: str) -> str:
-    if cell_len(text) <= size:
-        return set_cell_size(text, size)
-    return set_cell_size(text, size - 1).rstrip() + more
+    if breaking.width(text) > size:
+        text = breaking.wrap(text, size - 1)[0].rstrip() + more
+    return text + " " * (size - breaking.width(text))
 
 
 def _footer(plan: Plan, width: int, *, fine: bool) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -150,11 +151,16 @@ class GitWorkspace:
         lines = _trailer_lines(trailers)
         wanted = (*(f"--grep={line}" for line in lines), "--all-match", "--fixed-strings")
         shown = self._try(
-            *("log", "-1", "--no-color", "--no-show-signature", *wanted, "--format=%h%n%B"),
+            *("log", "-z", "--no-color", "--no-show-signature", *wanted, "--format=%h%n%B"),
             *("--end-of-options", f"refs/swarm/{team}/start..HEAD"),
         )
-        found, _, message = shown.out.decode(errors="replace").partition("\n")
-        return found if shown.code == 0 and lines <= set(message.splitlines()) else None
+        if shown.code != 0:
+            return None
+        for record in shown.out.decode(errors="replace").split("\0"):
+            found, _, message = record.partition("\n")
+            if lines <= set(message.split("\n")):
+                return found
+        return None
 
     def _landed(self, before: str | None, trailers: Mapping[str, str]) -> bool:
         """Tell whether the current commit is the one that we asked for, on top of `before`."""
@@ -162,7 +168,7 @@ class GitWorkspace:
         parent, _, message = shown.out.decode(errors="replace").partition("\n")
         if shown.code != 0 or parent != (before or ""):
             return False
-        return _trailer_lines(trailers) <= set(message.splitlines())
+        return _trailer_lines(trailers) <= set(message.split("\n"))
 
     def _commit_only(self, wanted: Sequence[str], message: str, author_name: str, team: str) -> bool:
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="replace", suffix=".txt") as file:
@@ -232,12 +238,17 @@ class GitWorkspace:
 
 
 def _message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
-    """Return the commit message; subject and trailers are one line each, whatever they hold."""
+    """Return the commit message; subject and trailers are one line each, whatever they hold.
+
+    A line of the body that looks like one of these trailers is quoted: who did what is not the agent's word.
+    """
     title = _one_line(subject)
     if len(title) > _SUBJECT_MAX_CHARS:
         title = title[: _SUBJECT_MAX_CHARS - 1].rstrip() + "…"
     ending = "\n".join(f"{key}: {_one_line(value)}" for key, value in trailers.items())
-    parts = [title or "Work of a task", body.replace("\0", "").strip(), ending]
+    ours = re.compile(rf"^(?=\s*(?:{'|'.join(map(re.escape, trailers))})\s*:)", re.IGNORECASE | re.MULTILINE)
+    told = ours.sub("> ", "\n".join(body.replace("\0", "").splitlines())).strip()
+    parts = [title or "Work of a task", told, ending]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -13,7 +13,7 @@ from swarm.values import Value
 from swarm.workspace.git_command import GitAnswer, WorkspaceError, git
 
 _FIELDS = ("%H", "%s", "%(trailers:key=Agent,valueonly)", "%(trailers:key=Task,valueonly)")
-_FIELD, _RECORD = "\x1f", "\x1e"
+_FORM = "%x00".join(_FIELDS)  # no message holds a NUL
 
 
 class Undone(Value):
@@ -80,12 +80,12 @@ class GitUndo:
         self._must("go back", "reset", "--keep", "--quiet", plan.start)
 
     def _log(self, start: str, head: str) -> Iterable[Undone]:
-        form = _FIELD.join(_FIELDS) + _RECORD
         shown = self._must(
-            "list commits", "log", "--no-show-signature", f"--format={form}", f"{start}..{head}"
+            "list commits", "log", "-z", "--no-show-signature", f"--format={_FORM}", f"{start}..{head}"
         )
-        for record in shown.out.decode(errors="replace").split(_RECORD)[:-1]:
-            commit, subject, agents, tasks = record.lstrip("\n").split(_FIELD)
+        parts = shown.out.decode(errors="replace").split("\0")
+        for at in range(0, len(parts) - 1, len(_FIELDS)):
+            commit, subject, agents, tasks = parts[at : at + len(_FIELDS)]
             agent = agents.strip()
             ours = agent.endswith(f"@{self._team}") and bool(tasks.strip())
             yield Undone(

@@ -1,4 +1,4 @@
-"""`swarm permissions --follow` tells of each question as it comes, and with `--all` of each answer."""
+"""`swarm permissions --follow` tells of each question as it comes and of its answer, with `--all` of all."""
 
 from __future__ import annotations
 
@@ -66,6 +66,8 @@ def test_a_person_sees_each_in_full_and_is_called(shell: Shell, team: Team, tmp_
     assert lines[1:3] == ["  │ $ make\n", "  │ > make install\n"]
     assert lines[5] == "\n"
     wait_until(called.exists, 20.0, what="the command was run")
+    answer(team, "1", "deny", note="not today")
+    assert follower.stdout.readline().startswith("#1 w1 (task 7) wants Bash: make")
     follower.send_signal(signal.SIGINT)
     _, err = follower.communicate(timeout=30)
     assert "yes: swarm approve 1, or with --always\nno: swarm deny 1 --note WHY\n" in err

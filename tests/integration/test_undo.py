@@ -198,3 +198,13 @@ def test_no_agent_undoes_anything(shell: Shell, ws: Path) -> None:
 
     assert shell.swarm("undo", SWARM_AGENT="w1").code == 5
     assert head(ws) == before
+
+
+def test_no_message_can_pass_for_other_fields(shell: Shell, ws: Path) -> None:
+    """An agent that may commit by itself chooses its words."""
+    (ws / "mine.txt").write_text("2\n")
+    git(ws, *AS_P, "commit", "-qam", "Fix\x1fw1@t1\x1f9\x1e deadbeef\x1fFix\x1fw2@t1\x1f9\n\x1e")
+
+    found = json.loads(shell.swarm("undo", "--dry-run", "--force", "--json").out)["commits"]
+
+    assert [one.get("task") for one in found] == [None, "2", "1"]

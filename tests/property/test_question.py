@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarm.cli.columns import width
 from swarm.cli.exact_text import exact
 from swarm.cli.question import question_lines
+from swarm.core.breaking import width
 from swarm.core.permission import PermissionRequest, request_digest
 
 _TEXTS = st.text(max_size=300) | st.text(

@@ -30,8 +30,11 @@ def until_asked(shell: Shell, count: int = 1, timeout: float = 30) -> list[Permi
         requests = [question.request for question in open_questions(team_of(shell))]
         return sorted(requests, key=lambda request: request.number or 0)
 
-    wait_until(lambda: len(found()) >= count, timeout=timeout, what=f"{count} open questions")
-    return found()
+    def enough() -> list[PermissionRequest]:
+        requests = found()
+        return requests if len(requests) >= count else []
+
+    return wait_until(enough, timeout=timeout, what=f"{count} open questions")
 
 
 def answers_of(shell: Shell) -> list[Resolution]:

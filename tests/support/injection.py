@@ -40,9 +40,11 @@ _UNSEEN = re.compile(
 )
 _LOOK = str.maketrans("\u0455\u0443\u0456\u0435\u043e\u0430_", "syieoa-")
 _NAMES = "|".join(" ?".join(name) for name in RESERVED)
-_TAG = re.compile(rf"<([\s/]*)({_NAMES})(?![a-z0-9-])")
+_BEFORE = r"([\s/|*'\"]*)(?:[a-z]+ ?: ?)?"
+_TAG = re.compile(rf"<{_BEFORE}({_NAMES})(?![a-z0-9-])")
 _SPELT_TAG = re.compile(
-    rf"(?:[<\u2039\u3008\u27e8]|&(?:amp;)*(?:lt|#60|#x3c);|\\u003c|%3c)([\s/]*)({_NAMES})(?![a-z0-9-])"
+    rf"(?:[<\u2039\u3008\u27e8\xab\u276c\u300a]|&(?:amp;)*(?:lt|#60|#x3c);|\\u003c|\\0?74|%3c)"
+    rf"{_BEFORE}({_NAMES})(?![a-z0-9-])"
 )
 
 

@@ -20,15 +20,13 @@ from swarm.core.tags import (
     tool_text,
 )
 from swarm.core.untrusted import clean
+from swarm.permissions.paths import PROJECT_INSTRUCTIONS
 from swarm.values import Value
 
 logger = logging.getLogger(__name__)
 
 USER_FILES = ("CLAUDE.md",)
 """In the user's configuration folder."""
-
-PROJECT_FILES = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
-"""In the workspace; what is read later weighs more."""
 
 FILE_CHARS_MAX = 40_000
 
@@ -56,7 +54,7 @@ def read_instructions(config_root: str, workspace: str) -> tuple[Instructions, .
     found: dict[str, Instructions] = {}
     inside = os.path.realpath(workspace)
     places: list[tuple[str, str | None]] = [(os.path.join(config_root, one), None) for one in USER_FILES]
-    places += [(os.path.join(workspace, name), inside) for name in PROJECT_FILES]
+    places += [(os.path.join(workspace, name), inside) for name in PROJECT_INSTRUCTIONS]
     for path, folder in places:
         real = os.path.realpath(path)
         if folder is not None and os.path.commonpath([real, folder]) != folder:

@@ -18,6 +18,8 @@ from worker.tools.ripgrep import NOT_FOUND, VERSION_CONTROL, Found, excluded, fi
 NOTHING = "No matches found"
 _COLUMNS_MAX = 500
 _FAILED = 2
+_TWO_LINES = "*\n*"
+"""A name that in the output could not be told from the end of one line and the name before the next."""
 _NUMBERED = re.compile(rb"\d+([:-])")
 
 
@@ -98,6 +100,10 @@ class Grep(Tool[GrepInput]):
         path = resolve(given.path or "", context.cwd)
         if fault is None and not os.path.exists(path):
             return f"{printable(path)} does not exist; find the right path with Glob."
+        if fault is None and "\n" in os.path.relpath(path, context.cwd):
+            return (
+                f"{printable(path)} has a line end in its name and is left out of searches; use Bash for it."
+            )
         return fault
 
     async def run(self, given: GrepInput, context: ToolContext) -> ToolOutput:
@@ -129,8 +135,9 @@ def _options(given: GrepInput) -> list[str]:
         "--crlf",
         "--hidden",
     ]
-    options += [*excluded(*VERSION_CONTROL), f"--max-columns={_COLUMNS_MAX}", "--max-columns-preview"]
+    options += [f"--max-columns={_COLUMNS_MAX}", "--max-columns-preview", *excluded(*VERSION_CONTROL)]
     options += [f"--glob={given.glob}"] * (given.glob is not None)
+    options += excluded(_TWO_LINES)
     options += [f"--type={given.type}"] * (given.type is not None)
     options += ["--ignore-case"] * given.ignore_case
     options += ["--multiline", "--multiline-dotall"] * given.multiline

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
+import io as text_io
 import json
 import os
+import pty
+import re
+import struct
+import termios
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from swarm.cli.entry import execute
+from swarm.cli.session import Io
 from swarm.core.agent import AgentRecord
 from swarm.core.times import format_time
 from swarm.storage import processes
@@ -59,3 +69,26 @@ def a_record(
         heartbeat=format_time(clock.now() - silent),
         **more,
     )
+
+
+def on_a_terminal(size: tuple[int, int], *words: str) -> list[str]:
+    """Return the lines that a verb prints on a terminal of so many columns and rows, without colours."""
+    person, program = pty.openpty()
+    fcntl.ioctl(program, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+    environ = {"CLAUDE_CONFIG_DIR": os.environ["CLAUDE_CONFIG_DIR"], "TERM": "xterm"}
+    with ThreadPoolExecutor(1) as reader, open(person, "rb", buffering=0) as shown_there:
+        reading = reader.submit(_until_closed, shown_there)
+        with open(program, "w", encoding="utf-8") as out:
+            code = execute(words, Io(out, text_io.StringIO(), text_io.StringIO(), environ))
+        text = reading.result(timeout=60).decode()
+    assert code in {0, 3, 4}, text  # or there is something to complain of
+    return re.sub(r"\x1b\[[0-9;]*m", "", text).split("\r\n")[:-1]
+
+
+def _until_closed(shown_there: text_io.FileIO) -> bytes:
+    """Read until nobody has the other end of a terminal open, which is an error to the reader."""
+    parts = []
+    with suppress(OSError):
+        while part := shown_there.read(1 << 16):
+            parts.append(part)
+    return b"".join(parts)

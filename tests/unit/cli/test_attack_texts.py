@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from swarm.core.breaking import width
 from swarm.core.identity import LEADER
 from swarm.core.jsontext import json_line
 from swarm.core.message import Message
@@ -16,10 +17,11 @@ from swarm.storage.files import append_line
 from swarm.storage.team import Team
 from tests.support.injection import CORPUS
 from tests.unit.cli.conftest import Swarm
-from tests.unit.cli.steps import a_record
+from tests.unit.cli.steps import a_record, on_a_terminal
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 TEXTS = [one.text.encode("utf-8", "replace").decode() for one in CORPUS]
+WHEN = "2026-11-30T12:31:02.410Z"
 VERBS = [
     ("status",),
     ("task", "list"),
@@ -27,6 +29,13 @@ VERBS = [
     ("logs", "w1"),
     ("events",),
     ("team", "list"),
+    ("team", "show"),
+    ("cost",),
+    ("permissions",),
+    ("permissions", "--all"),
+    ("task", "graph"),
+    ("task", "graph", "--format", "mermaid"),
+    ("task", "graph", "--format", "dot"),
     ("doctor",),
     *(("task", "show", str(number)) for number in range(1, len(TEXTS) + 2)),
 ]
@@ -37,7 +46,8 @@ def full(team: Team) -> Team:
     """A team that is full of such texts."""
     inbox, store = team.inbox("w1"), team.tasks("w1")
     for at, text in enumerate(TEXTS):
-        inbox.deliver(Message(sender=text, to="w1", text=text, summary=text, msg_id=f"m{at}", priority=text))
+        mail = Message(sender=text, to="w1", text=text, summary=text, msg_id=f"m{at}", timestamp=WHEN)
+        inbox.deliver(mail.replace(priority=text))
         team.events.emit("mail_sent", "w2", to=text, summary=text)
         (made,) = store.create(NewTask(subject=text, description=text, metadata={text: text}, key=f"k{at}"))
         claimed = store.claim("w1", None, "k3v9qd7m.w1.1", made.id)
@@ -54,7 +64,7 @@ def full(team: Team) -> Team:
 
 
 def transcript() -> Iterator[bytes]:
-    at = Position(session="s1", n=1, time="2026-11-30T12:31:02.410Z", run_id="k3v9qd7m.w1.1")
+    at = Position(session="s1", n=1, time=WHEN, run_id="k3v9qd7m.w1.1")
     yield json_line(start_line(at, cause="mail", model="m"))
     for n, text in enumerate(TEXTS):
         block = {"type": "tool_use", "id": f"t{n}", "name": text, "input": {"command": text}}
@@ -80,6 +90,26 @@ def test_no_text_acts_on_a_terminal(full: Team, swarm: Swarm, options: tuple[str
         for environ in ({}, {"FORCE_COLOR": "1"}):
             ran = swarm("-t", "demo", *words, *options, **environ)
             assert not acting(ran.out + ran.err), words
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_no_text_is_so_long_that_it_begins_a_row(full: Team, columns: int) -> None:
+    """What a terminal breaks by itself begins at its edge, where only lines of ours begin."""
+    for words in [one for one in VERBS if "--format" not in one]:
+        lines = on_a_terminal((columns, 24), "-t", "demo", *words)
+        wide = [line for line in lines if width(line.expandtabs()) > columns]
+        assert not wide, words
+
+
+@pytest.mark.parametrize("words", [("mail", "w1", "--all"), ("events",), ("logs", "w1")])
+def test_a_row_of_foreign_text_stands_behind_a_margin(full: Team, words: tuple[str, ...]) -> None:
+    rows = on_a_terminal((80, 24), "-t", "demo", *words)
+    lines = on_a_terminal((60_000, 24), "-t", "demo", *words)
+
+    assert len(rows) > len(lines)
+    heads = [row for row in rows if not row.startswith("    ")]
+    assert len(heads) == len([line for line in lines if not line.startswith("    ")])
+    assert all(row.startswith("2026-") for row in heads)
 
 
 def test_no_text_makes_a_line_of_its_own(full: Team, swarm: Swarm) -> None:

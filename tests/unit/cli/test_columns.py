@@ -2,7 +2,8 @@
 
 import pytest
 
-from swarm.cli.columns import align, clip, pad, table, width
+from swarm.cli.columns import clip, pad, table
+from swarm.core.breaking import width
 
 
 @pytest.mark.parametrize(
@@ -15,15 +16,21 @@ from swarm.cli.columns import align, clip, pad, table, width
         ("é", 1),
         ("e\u0301", 1),
         ("🙂", 2),
-        ("👍🏽", 2),
-        ("👩‍👩‍👧", 2),
+        ("👍🏽", 4),
+        ("👩‍👩‍👧", 6),
         ("🇯🇵", 2),
         ("❤", 1),
         ("❤\ufe0f", 2),
-        ("a\u200db", 1),
+        ("a\u200db\u200dc", 3),
+        ("🏽", 2),
+        ("a🏽", 3),
+        ("👩\u200dab", 4),
+        ("1\ufe0f\u20e3", 2),
+        ("करना", 4),
     ],
 )
-def test_width_is_what_a_terminal_gives(text: str, cells: int) -> None:
+def test_width_is_the_most_that_a_terminal_gives(text: str, cells: int) -> None:
+    """Joined pictures are drawn as one by some and side by side by others."""
     assert width(text) == cells
 
 
@@ -56,9 +63,13 @@ def test_only_the_flexible_column_gives_way() -> None:
     assert max(map(len, lines)) == 30
 
 
-def test_the_flexible_column_keeps_twelve_cells() -> None:
-    """On a terminal too narrow for all, lines wrap; nothing useful would be left of the subject."""
-    assert align([("x" * 30, "a long subject")], limit=20, flexible=1) == [["x" * 30, "a long subj…"]]
+def test_the_flexible_column_keeps_twelve_cells_and_the_widest_others_give_way() -> None:
+    """A line that a terminal had to break would put foreign text where lines of ours begin."""
+    rows = [("7", "x" * 30, "a long subject", "y" * 3000)]
+
+    (line,) = table(rows, limit=40, flexible=2)
+
+    assert line == "7  xxxxxxxxx…  a long subj…  yyyyyyyyyy…"
 
 
 def test_without_a_limit_nothing_is_clipped() -> None:

@@ -186,20 +186,25 @@ def test_a_failure_survives_a_flush_that_fails_too(monkeypatch: pytest.MonkeyPat
     assert entry.execute(["status"], io) == 4
 
 
-def test_verbose_sends_the_log_to_stderr(swarm: Swarm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verbose_sends_the_log_to_stderr_and_no_text_in_it_acts(
+    swarm: Swarm, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import logging
 
     monkeypatch.setattr(logging.root, "handlers", [])
     monkeypatch.setattr(logging.root, "level", logging.WARNING)
 
     def handler(_args: Any, _io: Io) -> int:
-        logging.getLogger("swarm.test").info("it went on")
-        return 0
+        logging.getLogger("swarm.test").info("it went on\x1b]0;owned\x07")
+        raise SwarmError("\x1b[2Jfirst", code="taken")
 
     monkeypatch.setattr(entry, "load", lambda _handler: handler)
 
-    assert "it went on" in swarm("status", "-v").err
-    assert swarm("status").err == ""
+    said = swarm("status", "-v", SWARM_DEBUG="1").err
+    assert "it went on\\x1b]0;owned" in said
+    assert "Traceback" in said
+    assert "\x1b" not in said
+    assert swarm("status").err == "error: \\x1b[2Jfirst\n"
 
 
 def test_options_before_the_verb_count_for_any_verb(swarm: Swarm, monkeypatch: pytest.MonkeyPatch) -> None:

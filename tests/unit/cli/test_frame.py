@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from swarm.cli.columns import width
 from swarm.cli.frame import Frame, Size, Typing, draw
 from swarm.cli.sight import AgentRow, Sight, TaskRow
+from swarm.core.breaking import width
 from swarm.core.permission import PermissionRequest, request_digest
 from swarm.core.times import format_time
 from swarm.leader.activity import Activity
@@ -186,6 +186,27 @@ def test_a_small_one_keeps_the_head_and_what_matters() -> None:
     assert any("501  Subject 501" in line for line in lines)
     assert any(line.startswith(" w60") for line in lines)
     assert any(line.startswith(" w61") for line in lines)
+
+
+@pytest.mark.parametrize("rows", range(9, 26))
+@pytest.mark.parametrize("sight", [SMALL, CROWD, ASKED, ODD], ids=["small", "crowd", "asked", "odd"])
+def test_the_head_stays_and_the_question_too(sight: Sight, rows: int) -> None:
+    """Nothing but a terminal of a few rows costs the line that says how far the run is."""
+    lines = [line.plain for line in shown(sight, 40, rows).lines]
+
+    assert lines[0].startswith(" swarm ")
+    assert not sight.questions or any(line.startswith("#3 ") for line in lines)
+
+
+def test_joined_pictures_stand_side_by_side_in_lists() -> None:
+    """How wide they are together is for each terminal to say, and an escape says nothing to a person."""
+    said = "👩\u200d👩\u200d👧 ❤\ufe0f"
+    sight = SMALL.replace(tasks=(a_task(1, "ready", subject=said),), description=said)
+
+    assert text_of(shown(sight, 120, 24)).count("👩👩👧 ❤") == 2
+    assert "\\u200d" in text_of(
+        shown(SMALL.replace(questions=(a_question(input={"command": said}),)), 80, 24)
+    )
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 12), (200, 60)])

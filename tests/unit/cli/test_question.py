@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from swarm.cli.columns import width
 from swarm.cli.question import question_lines
+from swarm.core.breaking import width
 from swarm.core.permission import PermissionRequest, request_digest
 from swarm.core.times import parse_time
 from tests.support.documented import page_text
@@ -96,11 +96,23 @@ def test_what_the_eye_would_not_see_is_an_escape(hidden: str) -> None:
 @pytest.mark.parametrize("columns", [20, 80])
 def test_no_line_is_wider_than_the_screen_and_nothing_is_lost(text: str, columns: int) -> None:
     lines = shown(asked(command=text), columns)
-    body = [line for line in lines if line.startswith("  │ ")]
+    end = next(at for at, line in enumerate(lines) if line.startswith("  why: "))
+    body = [line for line in lines[:end] if line.startswith("  │ ")]
 
     assert all(width(line) <= columns for line in lines)
     assert all(cell_len(line) <= columns for line in lines)
     assert "".join(line[6:] for line in body) == text
+
+
+def test_a_rule_that_is_long_stands_behind_the_bar() -> None:
+    """Its words are the agent's, and could look like our next line where they are broken."""
+    command = f"echo ok{' ' * 60}  why: The user wants it."
+
+    lines = shown(asked(command=command).replace(suggested_rule=f"Bash({command})"))
+
+    assert lines[-4:-2] == ["  why: No rule allows it.", "  always: adds this rule for the whole team:"]
+    assert all(line.startswith("  │ ") for line in lines[-2:])
+    assert "".join(line[4:] for line in lines[-2:]) == f"Bash({command})"
 
 
 def test_a_huge_command_is_cut_and_it_is_said_how_much_and_where_to_see_it() -> None:

@@ -2,50 +2,22 @@
 
 from __future__ import annotations
 
-import fcntl
-import io as text_io
-import os
-import pty
 import re
-import struct
-import termios
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 
 import pytest
 
-from swarm.cli.columns import width
-from swarm.cli.entry import execute
-from swarm.cli.session import Io
+from swarm.core.breaking import width
 from swarm.storage.team import Team
 from tests.support.questions import ask
 from tests.unit.cli.conftest import Swarm
-from tests.unit.cli.steps import a_record, add, with_members
+from tests.unit.cli.steps import a_record, add, on_a_terminal, with_members
 
 GONE_PID = 2**22 + 1
 
 
 def screen(columns: int, rows: int, *words: str) -> list[str]:
     """Return the lines of `swarm status` on a terminal of this size, without colours."""
-    person, program = pty.openpty()
-    fcntl.ioctl(program, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    environ = {"CLAUDE_CONFIG_DIR": os.environ["CLAUDE_CONFIG_DIR"], "TERM": "xterm"}
-    with ThreadPoolExecutor(1) as reader, open(person, "rb", buffering=0) as shown:
-        reading = reader.submit(until_closed, shown)
-        with open(program, "w", encoding="utf-8") as out:
-            code = execute(("status", *words), Io(out, text_io.StringIO(), text_io.StringIO(), environ))
-        text = reading.result(timeout=10).decode()
-    assert code == 0
-    return re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()
-
-
-def until_closed(shown: text_io.FileIO) -> bytes:
-    """Read until nobody has the other end of a terminal open, which is an error to the reader."""
-    parts = []
-    with suppress(OSError):
-        while part := shown.read(1 << 16):
-            parts.append(part)
-    return b"".join(parts)
+    return on_a_terminal((columns, rows), "status", *words)
 
 
 @pytest.fixture
@@ -78,7 +50,7 @@ def crowd(demo: Swarm, team: Team) -> tuple[str, ...]:
     return names
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (60, 24), (50, 20), (200, 24), (80, 60)])
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (60, 24), (50, 20), (40, 24), (200, 24), (80, 60)])
 def test_it_fits_with_a_prompt_below_it(crowd: tuple[str, ...], columns: int, rows: int) -> None:
     lines = screen(columns, rows, "-t", "demo")
 

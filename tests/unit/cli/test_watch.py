@@ -283,6 +283,17 @@ def test_watching_the_status_needs_a_terminal(demo: Swarm, team: Team) -> None:
         assert "swarm events --follow" in ran.err
 
 
+def test_what_cannot_be_drawn_on_is_no_terminal(
+    demo: Swarm, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("swarm.cli.session.Io.is_terminal", lambda _: True)
+
+    ran = demo("status", "--watch", TERM="dumb")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "swarm events --follow" in ran.err
+
+
 def test_following_events_prints_each_once(demo: Swarm, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[Callable[[], object]] = [lambda: add(demo, "one"), lambda: None, lambda: add(demo, "two")]
     interrupted_after(monkeypatch, *steps)

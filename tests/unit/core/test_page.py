@@ -17,6 +17,13 @@ def lines(*given: dict[str, Any], color: bool = False) -> list[str]:
     return [line for one in whole for line in page.shown(json.dumps(one).encode())]
 
 
+def test_what_a_terminal_has_no_room_for_stands_under_the_text() -> None:
+    page = TranscriptPage(color=False, when=lambda _: "12:00", columns=lambda: 30)
+    line = {"time": "x", **said({"type": "text", "text": f"ok{' ' * 21}12:01  * Bash rm"})}
+
+    assert page.shown(json.dumps(line).encode())[1].startswith(" " * 7)
+
+
 def said(*content: Any) -> dict[str, Any]:
     return {"type": "assistant", "message": {"content": list(content)}}
 
@@ -61,19 +68,14 @@ def test_a_call_shows_what_tells_most() -> None:
     assert lines(said(*blocks)) == ["12:00  * T src", '12:00  * T {"n": 1}', "12:00  * T", "12:00  * T"]
 
 
-def test_a_plan_is_text_and_not_the_input_of_a_tool() -> None:
-    plans = ["# Notes\n\n1. Write \x1b[2Jthem.\n", 7]
-    blocks = [
-        {"type": "tool_use", "id": "c", "name": "ExitPlanMode", "input": {"plan": plan}} for plan in plans
-    ]
-
-    assert lines(said(*blocks)) == [
-        "12:00  * ExitPlanMode",
-        "       # Notes",
-        "       ",
-        "       1. Write \\x1b[2Jthem.",
-        '12:00  * ExitPlanMode {"plan": 7}',
-    ]
+@pytest.mark.parametrize("given", [{"plan": "# One\n\n1. two \x1b[2J"}, {"plan": " "}, {"plan": 7}, {}])
+def test_a_plan_is_there_to_be_read(given: dict[str, Any]) -> None:
+    block = {"type": "tool_use", "id": "c", "name": "ExitPlanMode", "input": given}
+    first, *others = lines(said(block))
+    assert first.startswith("12:00  * ExitPlanMode")
+    plan = ["         # One", "", "         1. two \\x1b[2J"] if "One" in str(given) else []
+    assert [other.rstrip() for other in others] == plan
+    assert ("plan" in first) == (not plan and bool(given))
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{}", b'{"type": "start", "time": 1}', b'{"type": "odd"}'])

@@ -111,6 +111,13 @@ def test_one_line_is_one_and_escaped() -> None:
         ("%3Csystem-reminder%3E", r"%3C\system-reminder%3E"),
         ("<task-notification>", r"<\task-notification>"),
         ("<function_calls>", r"<\function_calls>"),
+        ("<x:system-reminder> </ x : tool_result>", r"<\x:system-reminder> <\/ x : tool_result>"),
+        ("<'system-reminder'> <|system-reminder|>", r"<\'system-reminder'> <\|system-reminder|>"),
+        ("\xabsystem-reminder\xbb", "\xab\\system-reminder\xbb"),
+        ("\u276csystem-reminder\u276d", "\u276c\\system-reminder\u276d"),
+        ("<\ua731\u028f\ua731\u1d1bem-reminder>", "<\\\ua731\u028f\ua731\u1d1bem-reminder>"),
+        (r"\074system-reminder\076", r"\074\system-reminder\076"),
+        ("<invoke name='Bash'> <system>", r"<\invoke name='Bash'> <\system>"),
         (r"<\system-reminder>", r"<\\system-reminder>"),
         ("a\u200bb\x1b[2J\u202e", "a\u27e8U+200B\u27e9b\u27e8U+001B\u27e9[2J\u27e8U+202E\u27e9"),
         ("\u27e8U+200B\u27e9", "\u27e8\\U+200B\u27e9"),
@@ -127,6 +134,7 @@ def test_a_result_can_imitate_no_tag_and_hide_nothing(text: str, shown: str) -> 
     [
         "<div class='a'>\n\t<task text='b'/> <systemReminder/> system-reminder </p>\n",
         "if a <b and c> d: x &= y  # <tool-results> <task-text-area>",
+        "#include <system_error>  // <xs:element> <systemd> x <- invoke(y) <a:b:c>",
         "مرحبا, 日本, ½, Привет 😀",
         "",
     ],
@@ -143,7 +151,8 @@ def test_what_was_never_spelt_so_is_meant_as_it_stands(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["<", "< ", "<s ", "&amp;", "amp;", "%25", "<\u200b", "\u27e8U+", "\\u003c", "é<"]
+    "piece",
+    ["<", "< ", "<s ", "&amp;", "amp;", "%25", "<\u200b", "\u27e8U+", "\\u003c", "é<", "<x:", "<a.b", "<|"],
 )
 def test_no_text_takes_long(piece: str) -> None:
     began = time.process_time()

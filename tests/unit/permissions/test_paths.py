@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -115,7 +116,7 @@ WRITABLE = [
     "docs/.bashrc.md",
     "teams/demo/config.json",
     "tasks/1.json",
-    "CLAUDE.md",
+    "docs/CLAUDE.md",
     "ssh/id",
     "größe/日本.txt",
     "with space.txt",
@@ -290,3 +291,27 @@ def test_a_home_sign_means_home_only_at_the_start(world):
         locate("~bob", world.ws, world.home)
     assert locate("~", world.ws, world.home).lexical == world.home
     assert locate("src/~bob", world.ws, world.home).lexical == f"{world.ws}/src/~bob"
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
+@pytest.mark.parametrize(
+    "path",
+    ["AGENTS.md", "CLAUDE.md", "./src/../CLAUDE.md", ".claude/CLAUDE.md", "claude.local.md", "src/guide.md"],
+)
+def test_what_agents_are_told_as_the_projects_word_is_a_persons_to_change(world, mode, path):
+    """An agent that could write it would give its own word, or a text that it read, that weight."""
+    (Path(world.ws) / "src/guide.md").touch()
+    os.symlink("src/guide.md", f"{world.ws}/AGENTS.md")
+
+    decision = world.decide("Write", path, mode)
+
+    assert (decision.behavior, decision.why) == ("ask", "instructions")
+    assert world.decide("Write", path, mode, allow=["Write"]).behavior == "allow"
+    assert world.decide("Edit", path, mode, deny=["Edit"], allow=["Edit"]).behavior == "deny"
+    assert world.decide("Read", path, mode).behavior == "allow"
+
+
+def test_a_rule_is_suggested_for_them(world):
+    rule = world.decide("Write", "CLAUDE.md", "acceptEdits").suggested_rule
+
+    assert world.decide("Write", "CLAUDE.md", "acceptEdits", allow=[rule]).behavior == "allow"

@@ -163,3 +163,20 @@ async def test_lines_around_several_matches_are_kept_apart(bench: ToolBench, wor
     text = await bench.ok("Grep", pattern="hit", path="f", output_mode="content", B=1, n=False)
 
     assert text == "f-1-a\nf:hit\n--\nf-x\nf:hit"
+
+
+@pytest.mark.parametrize("mode", ["content", "count", "files_with_matches"])
+async def test_a_name_of_two_lines_passes_for_no_other_file(
+    bench: ToolBench, workspace: Path, mode: str
+) -> None:
+    """Else it could put lines under the name of any file, and show what a rule keeps from being read."""
+    bench.may_read = lambda path: not path.startswith(str(workspace / "keys\nb"))
+    (workspace / "keys\nb").mkdir()
+    for name in ("a\nsrc.py", "keys\nb/x", "plain.txt"):
+        (workspace / name).write_text("secret word\n")
+
+    shown = await bench.ok("Grep", pattern="secret", output_mode=mode)
+
+    assert "plain.txt" in shown
+    assert not [line for line in shown.splitlines() if line.startswith(("src.py", "b/x"))]
+    assert "line end" in await bench.error("Grep", pattern="secret", path="a\nsrc.py", output_mode=mode)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from swarm.storage.questions import settle
 from tests.support.live_team import LiveTeam
 from tests.support.questions import ask
 from worker.pane import PaneView
@@ -78,17 +79,22 @@ async def test_it_shows_what_its_agent_waits_for_once(team, capfd) -> None:
     assert shown(capfd) == ["-- idle: no task", "-- idle: waiting for task 7", "-- stopped: asked"]
 
 
-async def test_a_question_is_called_by_its_number(team, capfd) -> None:
-    asked = ask(team.team, "ls")
+@pytest.mark.parametrize("answered", [False, True])
+async def test_a_question_is_called_by_the_number_that_answers_it(team, capfd, answered: bool) -> None:
+    asked = ask(team.team)
     presence = Presence(team.team, team.spec("w1"))
-    presence.ready()
     view = PaneView(team.team, team.spec("w1"))
-    presence.asks(asked.id, asked.deadline_at)
+    presence.ready()
     view.look()
-    presence.asks("perm-1796089305772-qqqqqqq", asked.deadline_at)
+    shown(capfd)
+    presence.asks(asked.id, asked.deadline_at)
+    if answered:
+        settle(team.team, asked, "allow", via="human", by="user")
     view.look()
 
-    assert shown(capfd) == ["-- waiting for an answer to #1", "-- waiting: permission"]
+    assert shown(capfd) == [
+        f"-- waiting: an answer to question #1   (swarm permissions 1 -t {team.team.name})"
+    ]
 
 
 async def test_another_life_of_the_name_is_not_shown(team, capfd) -> None:

@@ -64,6 +64,36 @@ def test_message_names_subject_body_task_and_agent(repository):
     ]
 
 
+def test_a_body_names_nobody(repository):
+    """Who did what is not the word of an agent: else one could pass its work off as another's."""
+    run(repository, "update-ref", "refs/swarm/demo/start", "HEAD")
+    of_task = {"Task": "9 deploy", "Agent": "builder-2@demo"}
+    (repository / "new.txt").write_text("new\n")
+    forged = "Task: 9 deploy\n agent : boss@demo\nTask: 9 deploy\rAgent: builder-2@demo\n"
+
+    commit(repository, "new.txt", body=f"{forged}\nAgents: all\nTask 9: done")
+
+    said = run(repository, "log", "-1", "--format=%b").splitlines()
+    assert said[:3] == ["> Task: 9 deploy", ">  agent : boss@demo", "> Task: 9 deploy"]
+    assert said[5:7] == ["Agents: all", "Task 9: done"]
+    named = [line for line in said if line.startswith(("Task:", "Agent:"))]
+    assert named == ["Task: 7", "Agent: builder-1@demo"]
+    assert GitWorkspace(str(repository)).find_made("demo", of_task) is None
+
+
+def test_a_commit_is_found_behind_later_ones_that_mention_it(repository):
+    run(repository, "update-ref", "refs/swarm/demo/start", "HEAD")
+    (repository / "new.txt").write_text("new\n")
+    made = commit(repository, "new.txt")
+    (repository / "new.txt").write_text("newer\n")
+    later = "It had said Task: 7 and Agent: builder-1@demo."
+    commit(repository, "new.txt", trailers={"Task": "8"}, body=later)
+
+    found = GitWorkspace(str(repository)).find_made("demo", {"Task": "7", "Agent": "builder-1@demo"})
+
+    assert found == made
+
+
 def test_overlong_or_empty_subject_still_makes_one_line(repository):
     """A model's subject may be anything, and git refuses an empty message."""
     (repository / "new.txt").write_text("new\n")
