@@ -28,15 +28,14 @@ from swarm.permissions.calls import Call, Decision
 from swarm.permissions.rules import parse_rule
 from swarm.storage.mail import send
 from swarm.storage.plans import keep_plan
-from swarm.storage.questions import NOBODY_ANSWERED, expire, settle, tell
+from swarm.storage.questions import NOBODY_ANSWERED, STOPPED_WAITING, expire, settle, tell
 from swarm.storage.team import Team
 from worker.context.agent import AgentContext
 from worker.tools.current import current_call
 
 logger = logging.getLogger(__name__)
 
-NOBODY_TO_ASK = "no rule allows it and nobody can be asked"
-STOPPED_WAITING = "the agent was stopped while it waited"
+NOBODY_TO_ASK = "nobody can be asked"
 NOT_READABLE = "the answer cannot be read"
 OTHER_CALL = "the answer is for another call"
 

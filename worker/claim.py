@@ -57,9 +57,9 @@ class HeldClaim:
         task = self._end(lambda: self._store.fail(self.task.id, self.token, reason))
         return Outcome(task_id=task.id, status=FAILED, reason=task.reason)
 
-    def end_attempt(self, reason: str) -> Outcome:
-        """Give the task back with one more failed attempt; after the last one it has failed."""
-        task = self._end(lambda: self._store.end_attempt(self.task.id, self.token, reason))
+    def end_attempt(self, reason: str, *, final: bool = False) -> Outcome:
+        """Give the task back with one more failed attempt; after the last or `final` one it has failed."""
+        task = self._end(lambda: self._store.end_attempt(self.task.id, self.token, reason, final=final))
         status = FAILED if task.status == FAILED else RELEASED
         return Outcome(task_id=task.id, status=status, reason=task.reason or reason)
 

@@ -47,6 +47,8 @@ ABORTED_VERIFY = "aborted_verify"
 ABORTED_KILL = "aborted_kill"
 CLAIM_LOST = "claim_lost"
 FAULT = "fault"
+REFUSED = "refused"
+"""A script wanted a call that was not permitted. Played again, it would want the same."""
 
 _SHOWN_CHARS = 300
 _REPORT_CHARS_MAX = 20_000
@@ -160,7 +162,7 @@ class Session:
         if terminal.reason in (BUDGET_SPENT, NO_SERVICE):
             return self._claim.release(str(terminal.error))
         if terminal.error is not None:
-            return self._claim.end_attempt(self._told(str(terminal.error)))
+            return self._end_by(terminal.error)
         if terminal.reason == MAX_TURNS:
             return self._claim.end_attempt(f"no end after {terminal.turns} turns")
         if terminal.reason == REPEATED_FAILURES:
@@ -169,6 +171,13 @@ class Session:
         if ending is not None and ending.status == "failed":
             return self._claim.fail(clean(ending.text))
         return await self._finish(terminal)
+
+    def _end_by(self, error: SwarmError) -> Outcome:
+        """End the attempt; no other is made of a script that was refused a call."""
+        refused = not self._talk.context.refused.isdisjoint(error.details.get("failed_calls", ()))
+        if refused:
+            self._why = REFUSED
+        return self._claim.end_attempt(self._told(str(error)), final=refused)
 
     async def _finish(self, terminal: Terminal) -> Outcome | Setback:
         """Check, commit and complete. What was checked is what is committed: one lock holds for both."""

@@ -18,7 +18,8 @@ class Hold:
 
     `held` is called with the reason when the agent begins to wait, `goes_on` when it need not any more;
     `waits` with the reason and the seconds when it waits for something that passes by itself; `asks` with
-    the id and the deadline of the oldest question to a person that it waits for.
+    the id and the deadline of the oldest question to a person that it waits for. Once `stop` is set it goes
+    on with nothing.
     """
 
     def __init__(
@@ -27,7 +28,9 @@ class Hold:
         goes_on: Callable[[], None],
         waits: Callable[[str, float], None],
         asks: Callable[[str, str], None],
+        stop: asyncio.Event,
     ) -> None:
+        self._stop = stop
         self._asks = asks
         self._questions: dict[str, str] = {}
         self._held = held
@@ -75,7 +78,7 @@ class Hold:
     def _show_rest(self) -> None:
         if self._questions:
             self._asks(*next(iter(self._questions.items())))
-        elif not self._waiting:
+        elif not self._waiting and not self._stop.is_set():
             self._goes_on()
 
     async def passed(self, stop: asyncio.Event) -> None:

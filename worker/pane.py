@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from swarm.core.agent import ASKING, AgentRecord
+from swarm.core.agent import ASKING, WHY_STOPPED, AgentRecord
 from swarm.core.page import TranscriptPage
 from swarm.core.shown import local_time, paint, printable
 from swarm.core.spawn import TeammateSpec
@@ -76,6 +76,8 @@ class PaneView:
         reason, on = (record.reason or "").replace("_", " "), record.on or ""
         if record.reason in ASKING and on:
             reason, on = "an answer to question", self._number(on)
+        elif record.state == "stopped":
+            reason = WHY_STOPPED.get(reason, reason)
         why = f" {on}" if on else ""
         return printable(record.state + (f": {reason}{why}" if reason else ""))
 

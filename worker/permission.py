@@ -11,6 +11,7 @@ from swarm.core.tags import USER_NOTE, letter, trust_of
 from swarm.core.task import Task
 from swarm.core.untrusted import clean
 from swarm.permissions.calls import Call, Decision, PathUse, Policy
+from swarm.permissions.modes import NEVER_ASKS
 from swarm.permissions.paths import locate, real_path
 from swarm.permissions.pipeline import decide
 from swarm.permissions.rules import READERS, parse_rules
@@ -21,7 +22,7 @@ from worker.planning import plan_mode
 from worker.tools.contract import MayRead
 
 _RULES_FILE = "rules.json"
-_NEVER_ASKS = "dontAsk"
+_SENTENCE_ENDS = ".!?…:;)"
 
 
 class PermissionGate:
@@ -46,7 +47,7 @@ class PermissionGate:
         self._agent = agent
         self._policy = policy
         self._files = () if task is None else task.files
-        self._asks_nobody = headless or _NEVER_ASKS in (policy.mode, policy.mode_after_plan)
+        self._asks_nobody = headless or NEVER_ASKS in (policy.mode, policy.mode_after_plan)
         task_id = None if task is None else task.id
         self.plan = plan_mode(team, policy, agent.name, task_id)
         self._asking = Asking(team, agent, task_id, waits, check, policy.mode_after_plan)
@@ -129,8 +130,12 @@ class PermissionGate:
         return lambda path: decide(narrowed, _as_read(path)).why != "rule"
 
     def _current_policy(self) -> Policy:
-        allow, deny = self._team.permissions.load_rules()
-        added = (*parse_rules(allow, "allow", _RULES_FILE), *parse_rules(deny, "deny", _RULES_FILE))
+        allow, deny, ask = self._team.permissions.load_rules()
+        added = (
+            *parse_rules(allow, "allow", _RULES_FILE),
+            *parse_rules(deny, "deny", _RULES_FILE),
+            *parse_rules(ask, "ask", _RULES_FILE),
+        )
         return self._policy.replace(mode=self._mode, rules=(*self._policy.rules, *added))
 
 
@@ -159,7 +164,8 @@ def _denied_before(team: Team, task: Task) -> dict[str, Decision]:
 
 
 def _denial(answer: Resolution) -> Decision:
-    note = f" {clean(answer.note)}" if answer.note else ""
+    said = clean(answer.note or "").rstrip()
+    note = f" {said}{'' if said[-1] in _SENTENCE_ENDS else '.'}" if said else ""
     if (answer.request or {}).get("tool") == PLAN_TOOL:
         reason = f"[Plan Rejected]{note}"
     else:

@@ -52,7 +52,7 @@ class Teammate:
         self._presence = presence
         self._stop = stop
         self._hint = hint
-        self._hold = Hold(presence.held, presence.goes_on, presence.waits, presence.asks)
+        self._hold = Hold(presence.held, presence.goes_on, presence.waits, presence.asks, stop)
         self._orders = Orders(self._team, self._name, presence, stop, self._hold)
         self._resting = False
         self._rests_because: IdleReason | None = None

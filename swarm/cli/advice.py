@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from swarm.cli.crew import has_failed
 from swarm.cli.presence import Present
+from swarm.core.task import name_tasks
 from swarm.values import Value
 
 _AT_MOST = 3
@@ -38,7 +39,8 @@ def _for_the_run(stand: Stand, which: str, agents: Sequence[Present]) -> Iterato
     if stand.led:
         return
     if stand.failed:
-        yield f"swarm task retry {stand.failed[0]}{which} lets task {stand.failed[0]} be tried again"
+        numbers, tasks = " ".join(stand.failed), name_tasks(stand.failed)
+        yield f"swarm task retry {numbers}{which} lets {tasks} be tried again"
     if stand.has_run and stand.unfinished:
         waiting = stand.grace_seconds is not None and any(agent.state not in _OVER for agent in agents)
         else_ends = (

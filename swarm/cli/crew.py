@@ -9,7 +9,7 @@ from swarm.cli.columns import align, clip
 from swarm.cli.presence import Present
 from swarm.cli.render import ago, paint, printable
 from swarm.cli.session import Io
-from swarm.core.agent import ASKING, AgentRecord
+from swarm.core.agent import ASKING, WHY_STOPPED, AgentRecord
 from swarm.core.times import parse_time
 
 _STATE_STYLES = {
@@ -31,11 +31,8 @@ _WRONG = frozenset({"dead", "stalled", "orphaned"})
 _LATER = {"idle": 2, "stopped": 3, "unknown": 3}
 _QUIET_STATES = frozenset({"stopped", "unknown"})
 _INDENT = "  "
-_REASONS = {
-    ("stopped", "asked"): "was asked to",
-    ("stopped", "killed"): "was ended from outside",
-    ("stopped", "failed"): "failed",
-    ("stopped", "orphaned"): "its leader was gone",
+_REASONS: dict[tuple[str, str | None], str] = {
+    **{("stopped", reason): why for reason, why in WHY_STOPPED.items()},
     ("waiting", "leader_gone"): "its leader is gone",
     ("waiting", "permission"): "asks for permission",
     ("waiting", "plan"): "hands in a plan",

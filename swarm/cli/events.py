@@ -7,7 +7,9 @@ from typing import Any
 
 from swarm.cli.render import local_time, printable
 from swarm.cli.session import Io, the_team
+from swarm.core.agent import WHY_STOPPED
 from swarm.core.event import Event, render_event
+from swarm.storage.questions import NOBODY_ANSWERED
 from swarm.storage.team import Team
 
 _SAYINGS = {
@@ -54,6 +56,7 @@ _SAYINGS = {
 }
 _IDS = frozenset({"msg_id", "request"})
 _UNTOLD = {
+    "run_started": _IDS | {"file"},
     "permission_requested": _IDS | {"number"},
     "permission_resolved": _IDS | {"number", "outcome", "via", "by"},
     "rule_added": _IDS | {"number", "by"},
@@ -95,7 +98,10 @@ def _known_saying(event: Event) -> str | None:
     if event.event == "permission_resolved" and event.data.get("outcome") in _ANSWERED:
         by = _VIAS.get(str(event.data.get("via")), str(event.data.get("by", "")))
         said = f"{_ANSWERED[event.data['outcome']]}{question or ' a call'}"
-        return said if event.data["outcome"] == "expired" or not by else f"{said} by {by}"
+        if event.data["outcome"] != "expired":
+            return f"{said} by {by}" if by else said
+        in_time = event.data.get("note") in (None, NOBODY_ANSWERED)
+        return said if in_time else f"leaves{question or ' a call'} open"
     return _SAYINGS.get(event.event)
 
 
@@ -117,7 +123,8 @@ def _told(event: Event) -> dict[str, Any]:
         facts["reason"] = reason.removeprefix(f"{event.agent} died: ")
     elif event.event in _OF_THE_RUNTIME and reason:
         task = f" {facts.pop('on')}" if reason == "waiting_for_task" and "on" in facts else ""
-        facts["reason"] = reason.replace("_", " ") + task
+        ended = WHY_STOPPED.get(reason) if event.event == "agent_stopped" else None
+        facts["reason"] = ended or reason.replace("_", " ") + task
     return facts
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from swarm.backends.asked import what_is_asked
 from swarm.backends.select import select_backend
 from swarm.cli.backends import cleaned_up
-from swarm.cli.given_rules import settings_policy
+from swarm.cli.given_rules import given_rules, settings_policy
 from swarm.cli.run import check_models, drive
 from swarm.cli.session import Io, only_for_people, team_to_change
 from swarm.cli.team import resumable_teams
@@ -18,8 +18,10 @@ from swarm.core.money import usd_of
 from swarm.core.nearest import some_of
 from swarm.errors import ConfigError, StateError
 from swarm.leader.earlier import backend_before, take_up
+from swarm.leader.inheritance import COMMAND_LINE
 from swarm.leader.launch import add_missing_tasks, prepare_again
 from swarm.leader.options import RunOptions
+from swarm.leader.questions import add_rules
 from swarm.storage import syscalls
 from swarm.storage.team import Team
 from swarm.teamfile.budget import terms_of
@@ -40,7 +42,9 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
         )
     loaded = read_team_file(path, budget=_budget(team, args["budget"]))
     check_models(loaded, io)
-    _refuse_other_rules(team, args)
+    _refuse_other_mode(team, args)
+    rules = given_rules(args, COMMAND_LINE)
+    team.permissions.load_rules()  # which have to be readable before the run is taken up
     backend, reason = _backend(team, args["backend"], io)
     options = RunOptions(
         root=io.root,
@@ -56,6 +60,8 @@ def resume(args: Mapping[str, Any], io: Io) -> int:
     log = syscalls.find_stat(team.layout.events)
     with cleaned_up(team, io.environ, None):
         earlier = take_up(team, backend)
+    if rules is not None:
+        add_rules(team, rules)
     team.costs.set_terms(terms_of(loaded.team))
     add_missing_tasks(team, loaded)
     return drive(team, loaded, options, io, earlier, since=log.st_size if log is not None else 0)
@@ -75,17 +81,15 @@ def _team(args: Mapping[str, Any], io: Io) -> Team:
     raise ConfigError(said, code="team_needed", details={"valid": names})
 
 
-def _refuse_other_rules(team: Team, args: Mapping[str, Any]) -> None:
-    """Refuse what would not reach those teammates that live; only `swarm run --resume` has such options."""
-    for key in ("permission_mode", "allow", "deny", "ask"):
-        if args.get(key):
-            option = f"--{key.replace('_', '-')}"
-            raise ConfigError(
-                f"the run of team {team.name} is taken up with the mode and the rules that it had; leave "
-                f"{option} out, or give the run another name",
-                code="bad_usage",
-                details={"option": option},
-            )
+def _refuse_other_mode(team: Team, args: Mapping[str, Any]) -> None:
+    """Refuse what would not reach those teammates that live; only `swarm run --resume` has this option."""
+    if args.get("permission_mode"):
+        raise ConfigError(
+            f"the run of team {team.name} is taken up with the mode that it had; leave --permission-mode "
+            "out, or give the run another name",
+            code="bad_usage",
+            details={"option": "--permission-mode"},
+        )
 
 
 def _budget(team: Team, given: float | None) -> float | None:

@@ -32,6 +32,7 @@ STATUSES = ("pending", "in_progress", "completed", "failed", "cancelled")
 
 _NAME = place("name", "Name of the team.")
 _ID = place("id", "Number of the task.")
+_IDS = place("ids", "Numbers of the tasks.", many=True)
 _CLAIM_OPTIONS = (AS, TOKEN, REASON, JSON)
 
 _RUN_VERBS = (
@@ -57,8 +58,10 @@ _RUN_VERBS = (
         ),
         not_built=("--detach",),
         detail=(
-            "Exit code: 0 all completed, 5 something was denied, 6 some task failed or nobody is left who "
-            "could do it, 7 the budget is spent, 124 out of time."
+            "Exit code: 0 all completed; 1 a bug in swarm; 2 a wrong option or file; 4 refused, as for a "
+            "name that is taken or changes that are not committed; 5 something was denied; 6 some task "
+            "failed, or nobody is left who could do it; 7 the budget is spent; 75 busy, try again; 124 out "
+            "of time; 130 interrupted."
         ),
     ),
     Verb(
@@ -70,13 +73,15 @@ _RUN_VERBS = (
             BACKEND,
             typed("timeout", "float", "SECONDS", "Stop when it takes longer than this."),
             typed("budget", "usd", "USD", "What the team may cost in all, what is spent included."),
+            *RULES,
             TRUST,
             flag("headless", "Nobody is there to ask: what needs asking is denied."),
             JSON,
         ),
         detail=(
             "Teammates that live go on, the others get their next life. What failed stays so: see "
-            "swarm task retry. Without --budget the budget stays as it was. Exit code as of swarm run."
+            "swarm task retry. Rules are added to those of the team, for good; the mode stays. Without "
+            "--budget the budget stays as it was. Exit code as of swarm run."
         ),
     ),
     Verb(
@@ -259,10 +264,11 @@ _TASK_LIFE_VERBS = (
     ),
     Verb(
         path=("task", "retry"),
-        help="Make a failed or cancelled task pending again.",
+        help="Make failed or cancelled tasks pending again.",
         handler="swarm.cli.task_end:retry",
-        positionals=(_ID,),
+        positionals=(_IDS,),
         options=(JSON,),
+        detail="All of them are looked at before any is changed. Nothing is begun by it: see swarm resume.",
     ),
     Verb(
         path=("task", "delete"),

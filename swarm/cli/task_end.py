@@ -8,7 +8,9 @@ from typing import Any
 from swarm.cli.board import task_object
 from swarm.cli.session import Io, actor, claimer, team_to_change
 from swarm.cli.task import print_changed, shown_alone, token_for
+from swarm.core import operations
 from swarm.core.task import Task, name_tasks
+from swarm.errors import ConfigError
 from swarm.storage import assignments
 from swarm.storage.team import Team
 
@@ -52,10 +54,21 @@ def cancel(args: Mapping[str, Any], io: Io) -> int:
 
 
 def retry(args: Mapping[str, Any], io: Io) -> int:
-    """Make a failed or cancelled task pending again."""
-    team = team_to_change(args, io)
-    task = assignments.retry(team, actor(io), args["id"])
-    print_changed(task, team.tasks(actor(io)), io, f"task {task.id} is pending again")
+    """Make failed or cancelled tasks pending again: all of those that are named, or none."""
+    ids = tuple(dict.fromkeys(args["ids"]))
+    if not ids:
+        raise ConfigError("which task? give its number; swarm task list shows them", code="bad_usage")
+    team, by = team_to_change(args, io), actor(io)
+    store = team.tasks(by)
+    for task_id in ids:
+        operations.retry(store.table(), store.get_task(task_id).id)
+    tasks = [assignments.retry(team, by, task_id) for task_id in ids]
+    if io.json and len(tasks) > 1:
+        shown = [task_object(shown_alone(task, store)) for task in tasks]
+        io.print_json({"team": team.name, "tasks": shown})
+        return 0
+    for task in tasks:
+        print_changed(task, store, io, f"task {task.id} is pending again")
     return 0
 
 

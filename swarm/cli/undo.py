@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from swarm.cli.columns import table
@@ -11,6 +11,7 @@ from swarm.cli.session import Io, only_for_people, team_to_change
 from swarm.core.identity import USER
 from swarm.errors import StateError
 from swarm.leader.ending import is_over
+from swarm.leader.uncommitted import describe_loose, loose_files
 from swarm.storage.layout import project_dir
 from swarm.storage.lock import FileLock
 from swarm.storage.syscalls import make_folders
@@ -36,7 +37,8 @@ def undo(args: Mapping[str, Any], io: Io) -> int:
         does = bool(plan.commits) and not args["dry_run"]
         if does:
             repository.undo(plan)
-    _show(team, workspace, plan, io, does=does)
+        loose = loose_files(team)
+    _show(team, workspace, plan, io, does=does, loose=loose)
     return 0
 
 
@@ -82,10 +84,16 @@ def _check(repository: GitUndo, plan: UndoPlan, team: Team, *, force: bool) -> N
         )
 
 
-def _show(team: Team, workspace: str, plan: UndoPlan, io: Io, *, does: bool) -> None:
+def _show(team: Team, workspace: str, plan: UndoPlan, io: Io, *, does: bool, loose: Sequence[str]) -> None:
     if io.json:
-        io.print_json(_object(team, workspace, plan, does=does))
+        io.print_json(_object(team, workspace, plan, does=does) | {"not_committed": list(loose)})
         return
+    _print(team, workspace, plan, io, does=does)
+    if loose:
+        io.print_line(f"{printable(describe_loose(loose))} (git status)", indent=2)
+
+
+def _print(team: Team, workspace: str, plan: UndoPlan, io: Io, *, does: bool) -> None:
     if not plan.commits:
         io.print(f"nothing to undo: {workspace} is where the run of {team.name} began")
         return

@@ -27,7 +27,13 @@ IDLE_REASONS = ("no_task", "waiting_for_task", "budget_spent", "finished")
 ASKING = ("permission", "plan")
 """The reasons of who waits for a person's answer to a question."""
 WAITING_REASONS = (*ASKING, "rate_limit", "leader_gone")
-STOPPED_REASONS = ("asked", "killed", "failed", "orphaned")
+WHY_STOPPED = {
+    "asked": "was asked to",
+    "killed": "was ended from outside",
+    "failed": "failed",
+    "orphaned": "its leader was gone",
+}
+"""The reasons with which an agent stops, as people are told them."""
 
 
 class ToolProcess(Value):

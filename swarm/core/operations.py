@@ -72,12 +72,19 @@ def fail(table: TaskTable, task_id: str, token: str, reason: str) -> Body | None
     return _done(task, "failed", reason=_sentence(reason))
 
 
-def end_attempt(table: TaskTable, task_id: str, token: str, reason: str, attempts_max: int) -> Body:
-    """Decide after an attempt without success: another one, or failed for good after the last."""
+def end_attempt(
+    table: TaskTable, task_id: str, token: str, reason: str, attempts_max: int, *, final: bool = False
+) -> Body:
+    """Decide after an attempt without success: another one, or failed for good after the last.
+
+    With `final` this one is the last, since the next would come to the same.
+    """
     task = table.get(task_id)
     _check_held(task, token)
     attempts = task.attempts + 1
     told = _with_earlier(task, _sentence(reason))
+    if final:
+        return _done(task, "failed", reason=told, attempts=attempts)
     if attempts >= attempts_max:
         return _done(task, "failed", reason=f"{PARKED}: {told}", attempts=attempts)
     return _free(task, told, owner=_meant_for(task), attempts=attempts)

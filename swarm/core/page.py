@@ -9,6 +9,7 @@ from typing import Any
 from swarm.core.breaking import hanging
 from swarm.core.permission import PLAN_TOOL
 from swarm.core.shown import local_time, paint, printable, printable_lines
+from swarm.core.transcript import not_permitted
 
 _SHORT = 200
 _PROMPT_LINES = 6
@@ -84,8 +85,9 @@ class TranscriptPage:
         tool = self._tools.get(block["tool_use_id"], "result")
         failed = bool(block.get("is_error"))
         said = _telling_line("\n".join(_texts(block.get("content") or "")))
-        label = f"{tool} failed" if failed else tool
-        shown = printable(f"{when}    {label}: {said} [{line['elapsed_seconds']:.1f}s]")
+        if not (failed and said.startswith(not_permitted(tool))):
+            said = f"{tool} failed: {said}" if failed else f"{tool}: {said}"
+        shown = printable(f"{when}    {said} [{line['elapsed_seconds']:.1f}s]")
         yield from self._rows(shown, "red" if failed else "dim")
 
     def _note(self, line: Mapping[str, Any], when: str) -> Iterator[str]:

@@ -12,6 +12,12 @@ INTERRUPTED = "The tool call was interrupted before it returned a result; what i
 NOT_STARTED = "Interrupted: this call was not started."
 _MARKS = (INTERRUPTED, NOT_STARTED)
 
+
+def not_permitted(tool: str) -> str:
+    """Return how the result of a call begins that was not allowed to run."""
+    return f"{tool} was not permitted"
+
+
 CLEARED = "(This result was taken out to make room. Make the call again if you need it.)"
 
 COMPACTED = "compacted"

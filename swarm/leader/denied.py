@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from swarm.core.permission import Resolution
+from swarm.storage.questions import was_left_open
 
 _MAIN_INPUT = ("command", "file_path", "pattern", "path")
 _SHOWN_CHARS = 120
 _WORDS = {"allow": "allowed", "deny": "denied", "expired": "not answered in time"}
 
 
-def word_of(outcome: str) -> str:
-    """Return an outcome as a person says it."""
-    return _WORDS.get(outcome, outcome.replace("_", " "))
+def word_of(answer: Resolution) -> str:
+    """Return what became of a question, as a person says it."""
+    if was_left_open(answer):
+        return "left open"
+    return _WORDS.get(answer.outcome, answer.outcome.replace("_", " "))
 
 
 def call_of(request: Mapping[str, Any]) -> str:
@@ -27,30 +30,51 @@ def call_of(request: Mapping[str, Any]) -> str:
     return f"{request.get('tool')}({target})" if target else str(request.get("tool"))
 
 
-def describe_denied(request: Mapping[str, Any]) -> str:
-    """Return one line about a permission request that was denied."""
-    why = str(request.get("why", "")).rstrip(".")
-    rule = request.get("suggested_rule")
-    hint = f"; this rule would allow it: {rule}" if rule else ""
-    return f"{request.get('agent')}, task {request.get('task')}: {call_of(request)}: {why}{hint}"
+def latest(answers: Iterable[Resolution]) -> tuple[Resolution, ...]:
+    """Return the last answer to each call; what was only left open counts until it is asked for again."""
+    found: dict[str, Resolution] = {}
+    for answer in answers:
+        call = f"{(answer.request or {}).get('task')} {answer.digest}"
+        found.pop(call, None)
+        found[call] = answer
+    return tuple(found.values())
 
 
 def refused(answers: Iterable[Resolution]) -> tuple[Resolution, ...]:
     """Return those that were not yes: each call once, and not at all if it was allowed later."""
-    found: dict[str, Resolution] = {}
-    for answer in answers:
-        call = f"{(answer.request or {}).get('task')} {answer.digest}"
-        if answer.outcome == "allow":
-            found.pop(call, None)
-        else:
-            found.setdefault(call, answer)
-    return tuple(found.values())
+    return tuple(answer for answer in latest(answers) if answer.outcome != "allow")
 
 
-def describe_answer(resolution: Resolution) -> str:
-    """Return one line about a question that was not answered by yes."""
-    said = (
-        f"; {resolution.by} said: {resolution.note}" if resolution.note and resolution.via == "human" else ""
+def to_tell(answers: Iterable[Resolution], done: Collection[str], began: str) -> tuple[Resolution, ...]:
+    """Return the refusals that the end of a run tells of: those of `done` tasks only since it `began`."""
+    return tuple(
+        answer
+        for answer in refused(answers)
+        if answer.at >= began or str((answer.request or {}).get("task")) not in done
     )
-    told = "denied to" if resolution.outcome == "deny" else f"{word_of(resolution.outcome)}:"
-    return f"{told} {describe_denied(resolution.request or {})}{said}"
+
+
+def describe_answer(answer: Resolution) -> str:
+    """Return one line about a question that was not answered by yes."""
+    request = answer.request or {}
+    told = "denied to" if answer.outcome == "deny" else f"{word_of(answer)}:"
+    what = f"{told} {request.get('agent')}, task {request.get('task')}: {call_of(request)}"
+    rule = request.get("suggested_rule")
+    hint = f"; this rule would allow it: {rule}" if rule and not is_settled(answer) else ""
+    return f"{what}: {_cause(answer, request)}{hint}"
+
+
+def is_settled(answer: Resolution) -> bool:
+    """Tell whether somebody has decided against the call, or it is asked for again by itself."""
+    return was_left_open(answer) or (answer.outcome == "deny" and answer.via != "runtime")
+
+
+def _cause(answer: Resolution, request: Mapping[str, Any]) -> str:
+    why, note = str(request.get("why", "")).rstrip("."), (answer.note or "").rstrip(".")
+    if answer.outcome == "deny" and answer.via == "human":
+        return f"{answer.by} said no" + (f": {note}" if note else "")
+    if answer.outcome == "deny" and answer.via == "rule":
+        return note or "an answer of the team file says no"
+    if answer.outcome == "deny" and note:
+        return f"{why}, and {note}"
+    return note if was_left_open(answer) else why

@@ -10,24 +10,19 @@ from typing import Any
 
 from swarm.core.price import usage_of
 from swarm.errors import CorruptStateError
+from swarm.leader.denied import refused
+from swarm.storage.questions import was_left_open
 from swarm.storage.team import Team
 
 
 def denied_requests(team: Team) -> tuple[Mapping[str, Any], ...]:
     """Return the requests that were denied, oldest first; a call asked for twice is listed once.
 
-    One that nobody answered counts as denied. One that was allowed when it was asked for again does not.
+    One that nobody answered counts as denied. One that was allowed when it was asked for again does not, nor
+    one that was left open because its agent was stopped.
     """
-    seen: dict[str, Mapping[str, Any]] = {}
-    for resolution in team.permissions.list_resolved():
-        if resolution.request is None:
-            continue
-        call = f"{resolution.request.get('task')} {resolution.digest}"
-        if resolution.outcome == "allow":
-            seen.pop(call, None)
-        else:
-            seen.setdefault(call, resolution.request)
-    return tuple(seen.values())
+    answers = refused(team.permissions.list_resolved())
+    return tuple(one.request for one in answers if one.request is not None and not was_left_open(one))
 
 
 def why_gone(team: Team) -> dict[str, str]:

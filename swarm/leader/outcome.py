@@ -51,7 +51,8 @@ class RunResult(Value):
     """What a finished run tells: enough for `--json`, the report and the closing lines.
 
     `gone` names teammates whose models could not be asked, each with why; `questions` are all that were
-    asked.
+    asked. `began` is when the run was begun or taken up; `loose` are changed files in the workspace that no
+    task has committed, `undone` commits of its tasks that are not on the branch any more.
     """
 
     team: str
@@ -67,6 +68,9 @@ class RunResult(Value):
     spending: Spending = Spending()
     gone: Mapping[str, str] = EMPTY
     questions: tuple[Resolution, ...] = ()
+    began: str = ""
+    loose: tuple[str, ...] = ()
+    undone: frozenset[str] = frozenset()
 
     @property
     def exit_code(self) -> int:

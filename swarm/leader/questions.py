@@ -7,12 +7,14 @@ from typing import Literal
 from swarm.core.identity import USER
 from swarm.core.permission import PermissionRequest, Resolution, request_digest
 from swarm.core.shown import local_time
+from swarm.core.spawn import RuleSet
 from swarm.errors import ConfigError, CorruptStateError, StateError
+from swarm.permissions.calls import Behavior
 from swarm.storage.questions import Asker, asker_of, close_stale, expire, settle, tell, why_stale
 from swarm.storage.team import Team
 from swarm.values import Value
 
-__all__ = ["Answer", "Question", "answer", "close_stale", "open_questions"]
+__all__ = ["Answer", "Question", "add_rules", "answer", "close_stale", "open_questions"]
 
 Answer = Literal["allow", "deny"]
 _SAID = {"allow": "allowed", "deny": "denied"}
@@ -59,6 +61,19 @@ def answer(
     if rule is not None and team.permissions.add_rule("allow", rule):
         tell(team, "rule_added", found, behavior="allow", rule=rule, by=by)
     return _outcome_of(team, found)
+
+
+def add_rules(team: Team, rules: RuleSet, by: str = USER) -> None:
+    """Add these rules to those of the team; they count at once, also for questions that are open."""
+    lists: tuple[tuple[Behavior, tuple[str, ...]], ...] = (
+        ("deny", rules.deny),
+        ("ask", rules.ask),
+        ("allow", rules.allow),
+    )
+    for behavior, texts in lists:
+        for text in texts:
+            if team.permissions.add_rule(behavior, text):
+                team.events.emit("rule_added", by, behavior=behavior, rule=text, by=by)
 
 
 def _rule_of(request: PermissionRequest, outcome: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from swarm.core.markdown import code, fenced, folded, inline, prose
 from swarm.core.money import shown_usd
 from swarm.core.task import Task, verified
+from swarm.leader.going_on import going_on
 from swarm.leader.outcome import RunResult, Spending
 from swarm.leader.places import Places
 from swarm.leader.report_questions import question_lines
@@ -40,40 +40,31 @@ _STANDS = {
 class Findings(Value):
     """What the report is made of, beside the result itself. `diffstats` go by task.
 
-    `loose` are changed files in the workspace that no task has committed; `is_repository` tells whether there
-    is git at all.
+    `is_repository` tells whether there is git at all.
     """
 
     result: RunResult
     description: str
     places: Places
     diffstats: Mapping[str, str]
-    loose: tuple[str, ...]
     is_repository: bool
 
 
-def write_report(team: Team, result: RunResult, own: Iterable[str] = ()) -> None:
-    """Write the report into the team's folder, over an older one. The person's `own` files are no work."""
-    write_bytes(team.layout.report, encode(render_report(_find(team, result, own))))
+def write_report(team: Team, result: RunResult) -> None:
+    """Write the report into the team's folder, over an older one."""
+    write_bytes(team.layout.report, encode(render_report(_find(team, result))))
 
 
-def _find(team: Team, result: RunResult, own: Iterable[str]) -> Findings:
+def _find(team: Team, result: RunResult) -> Findings:
     """Look into the repository; where there is none, or git does not work in it, the report says less."""
     roster = team.roster.load()
     workspace = roster.workspace or "."
     repository = GitWorkspace(workspace)
     diffstats: dict[str, str] = {}
-    loose: tuple[str, ...] = ()
     is_repository = False
     try:
         is_repository = repository.is_repository()
         if is_repository:
-            real = {os.path.realpath(path) for path in own}
-            loose = tuple(
-                path
-                for path in repository.dirty_paths()
-                if os.path.realpath(os.path.join(workspace, path)) not in real
-            )
             for task in result.tasks:
                 if task.result is not None and task.result.commit is not None:
                     diffstats[task.id] = repository.diffstat(task.result.commit)
@@ -84,7 +75,6 @@ def _find(team: Team, result: RunResult, own: Iterable[str]) -> Findings:
         description=roster.description or "",
         places=Places.of(team.root, workspace),
         diffstats=diffstats,
-        loose=loose,
         is_repository=is_repository,
     )
 
@@ -105,7 +95,8 @@ def render_report(findings: Findings) -> str:
     ]
     for task in result.tasks:
         lines += ["", *_section(findings, task)]
-    lines += [*question_lines(result.questions, findings.places), *_totals(result), *_undo(result)]
+    lines += [*question_lines(result.questions, findings.places), *_totals(result)]
+    lines += [*_going_on(findings), *_undo(result)]
     return "\n".join(lines) + "\n"
 
 
@@ -133,9 +124,9 @@ def _at_home_everywhere(findings: Findings) -> Findings:
         result=result.replace(
             tasks=tuple(map(known, result.tasks)),
             gone={name: hidden(why) for name, why in result.gone.items()},
+            loose=tuple(map(hidden, result.loose)),
         ),
         description=hidden(findings.description),
-        loose=tuple(map(hidden, findings.loose)),
     )
 
 
@@ -215,9 +206,11 @@ def _to_look_at(findings: Findings) -> Iterator[str]:
         if task.result is not None:
             unchecked = (inline(one, at_most=_POINT_CHARS) for one in _unchecked(task))
             points += [f"Task {task.id}, not checked: {one}" for one in unchecked]
+        if task.result is not None and task.result.commit in result.undone:
+            points.append(f"The commit of task {task.id} is not on the branch any more")
     for name, why in result.gone.items():
         points.append(f"{code(name)} ended early: {inline(why, at_most=_POINT_CHARS)}")
-    points += [f"Changed and not committed: {code(path)}" for path in findings.loose]
+    points += [f"Changed and not committed: {code(path)}" for path in result.loose]
     if points:
         yield from ("", "## To look at", "", *(f"- {point}" for point in points))
 
@@ -299,16 +292,26 @@ def shown_duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
+def _going_on(findings: Findings) -> Iterator[str]:
+    """Yield how the rest gets done, without rules that name folders of this machine."""
+    hidden = findings.places.hidden
+    rest = going_on(findings.result, lambda rule: hidden(rule) == rule)
+    if rest is not None:
+        yield from ("", "## How to go on", "", "Where it was run:", "", *fenced(" ".join(rest.words())))
+
+
 def _undo(result: RunResult) -> Iterator[str]:
     """Yield how all of it goes away again, with swarm and without."""
     newest_first = sorted(result.tasks, key=lambda task: (task.updated_at, int(task.id)), reverse=True)
     found = [task.result.commit or "" for task in newest_first if task.result is not None]
-    commits = dict.fromkeys(one for one in found if _COMMIT.fullmatch(one))
+    commits = dict.fromkeys(one for one in found if _COMMIT.fullmatch(one) and one not in result.undone)
     if not commits:
         return
     yield from ("", "## How to undo", "")
     yield f"Where it was run, {code(f'swarm undo -t {result.team}')} goes back to the start. Anywhere else:"
     yield from ("", *fenced(f"git revert --no-edit {' '.join(commits)}"))
+    if result.loose:
+        yield from ("", "Neither brings back what was changed and not committed; it is listed above.")
 
 
 def _count(number: int, noun: str) -> str:

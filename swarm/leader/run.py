@@ -30,11 +30,12 @@ from swarm.leader.progress import all_finished, can_progress, why_stuck
 from swarm.leader.records import leader_record
 from swarm.leader.report import write_report
 from swarm.leader.teammates import Teammates
+from swarm.leader.uncommitted import loose_files, undone_commits
 from swarm.permissions.modes import PLAN
 from swarm.settings import Settings
 from swarm.storage.processes import new_run
 from swarm.storage.team import Team
-from swarm.teamfile.reader import LoadedTeamFile, MemberSpec, members, own_files
+from swarm.teamfile.reader import LoadedTeamFile, MemberSpec, members
 
 _TICK_SECONDS = 0.1
 
@@ -76,6 +77,7 @@ class Run:
         workspace, home = os.path.realpath(loaded.workspace), options.environ.get("HOME", "")
         self._asked = AskedOfTheRun(team, loaded.team.permissions.answers, workspace, home)
         self._started = time.monotonic()
+        self._began = format_time(team.clock.now())
         self._interrupts = 0
         self._is_over = False
         self._hurry = hurry or Event()
@@ -107,6 +109,7 @@ class Run:
             run=self.run,
             backend=self._backend.name,
             mode=self._mode,
+            file=None if self._earlier else os.path.abspath(self._loaded.path),
         )
         try:
             await self._start()
@@ -236,6 +239,7 @@ class Run:
         gone = why_gone(self.team)
         stuck = why_stuck(store.table(), budget_spent=self._budget_spent, gone=gone)
         tasks = tuple(task.replace(reason=task.reason or stuck.get(task.id)) for task in store.list_tasks())
+        commits = [task.result.commit for task in tasks if task.result and task.result.commit]
         denied = denied_requests(self.team)
         read, written = used_tokens(self.team, self.run)
         result = RunResult(
@@ -258,8 +262,11 @@ class Run:
             spending=spending_of(self.team.costs.table()),
             gone=gone,
             questions=self.team.permissions.list_resolved(),
+            began=self._began,
+            loose=loose_files(self.team),
+            undone=undone_commits(self.team, commits),
         )
-        write_report(self.team, result, own_files(self._loaded))
+        write_report(self.team, result)
         self.team.events.emit(
             "run_ended", LEADER, run_id=self._leader_run_id, run=self.run, outcome=result.outcome
         )

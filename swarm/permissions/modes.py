@@ -10,6 +10,7 @@ MODES_BUILT = ("plan", "dontAsk", "default", "acceptEdits", "bypassPermissions")
 DEFAULT_MODE = "default"
 PLAN = "plan"
 BYPASS = "bypassPermissions"
+NEVER_ASKS = "dontAsk"
 
 _NOT_BUILT = ("auto", "bubble")
 

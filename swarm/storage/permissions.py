@@ -155,14 +155,14 @@ class PermissionStore:
         """Return all answers that can be read, oldest first; the others say nothing."""
         return tuple(sorted(self._readable(), key=lambda r: (r.at, r.id)))
 
-    def load_rules(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the texts of the team's allow and deny rules; a file that does not parse is an error."""
-        found = files.find_object(self._layout.rules)
-        if found is None:
-            return (), ()
-        return _rules(found.get("allow"), self._layout.rules), _rules(found.get("deny"), self._layout.rules)
+    def load_rules(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """Return the team's allow, deny and ask rules as texts; a file that does not parse is an error."""
+        path = self._layout.rules
+        found = files.find_object(path) or {}
+        allow, deny, ask = (_rules(found.get(key), path) for key in ("allow", "deny", "ask"))
+        return allow, deny, ask
 
-    def add_rule(self, behavior: Literal["allow", "deny"], text: str) -> bool:
+    def add_rule(self, behavior: Literal["allow", "deny", "ask"], text: str) -> bool:
         """Add a rule that counts for the whole team at once; False if it stands there already."""
         with self._lock(USER):
             found = files.find_object(self._layout.rules) or {}
@@ -244,5 +244,5 @@ def _rules(value: object, path: str) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(rule, str) for rule in value):
-        raise CorruptStateError(path, "allow and deny should be lists of rules")
+        raise CorruptStateError(path, "allow, deny and ask should be lists of rules")
     return tuple(value)

@@ -19,6 +19,12 @@ Asker = Literal["alive", "gone"]
 
 NOBODY_ANSWERED = "nobody answered in time"
 ASKER_GONE = "the agent that asked is gone"
+STOPPED_WAITING = "the agent was stopped while it waited"
+
+
+def was_left_open(resolution: Resolution) -> bool:
+    """Tell whether a question was closed because its asker went, and not since its time was over."""
+    return resolution.outcome == "expired" and resolution.note not in (None, NOBODY_ANSWERED)
 
 
 def number_of(team: Team, request_id: str) -> int | None:

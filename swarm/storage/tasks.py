@@ -87,10 +87,14 @@ class TaskStore:
     def fail(self, task_id: str, token: str, reason: str) -> Task:
         return self._end(task_id, lambda table: operations.fail(table, task_id, token, reason))
 
-    def end_attempt(self, task_id: str, token: str, reason: str) -> Task:
-        """Give a task back after an attempt without success; after the last one it has failed."""
+    def end_attempt(self, task_id: str, token: str, reason: str, *, final: bool = False) -> Task:
+        """Give a task back after an attempt without success; after the last or `final` one it has failed."""
         limit = self._settings.attempts_max
-        return self._end(task_id, lambda table: operations.end_attempt(table, task_id, token, reason, limit))
+
+        def decide(table: TaskTable) -> Body:
+            return operations.end_attempt(table, task_id, token, reason, limit, final=final)
+
+        return self._end(task_id, decide)
 
     def release(self, task_id: str, token: str, reason: str, *, to_nobody: bool = False) -> Task:
         def decide(table: TaskTable) -> Body:

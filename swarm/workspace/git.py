@@ -107,6 +107,12 @@ class GitWorkspace:
             self._must("keep a reference", "update-ref", "-m", "swarm: start of the run", name, head)
         return name
 
+    def not_in_head(self, commits: Iterable[str]) -> frozenset[str]:
+        """Return those of these commits that what is checked out does not come after, or that are gone."""
+        return frozenset(
+            one for one in commits if self._try("merge-base", "--is-ancestor", one, "HEAD").code != 0
+        )
+
     def diffstat(self, commit: str) -> str:
         """Return which files the commit changed and by how much, as text; empty for an unknown commit."""
         shown = self._try("show", "--stat=90", "--format=", "--no-color", "--end-of-options", commit)

@@ -22,7 +22,7 @@ TASKS: list[dict[str, Any]] = [
 REASONS = {
     "result": "step 1 (Bash) failed: no such host",
     "early": "the work ended, but 2 of the script's 3 steps were not played",
-    "cut": "the work is not done, but all 1 step of its script have been played",
+    "cut": "the work is not done, but the one step of its script has been played",
 }
 """How the scripted model can end in an error; those of a real service are in `tests/integration/live`."""
 

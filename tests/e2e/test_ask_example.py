@@ -12,6 +12,7 @@ import pytest
 
 from swarm.testing.wait import wait_until
 from tests.support.command import REPOSITORY, Shell
+from tests.support.live_team import git, make_repository
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -58,6 +59,56 @@ def test_three_times_yes_gets_all_done(shell: Shell, run: subprocess.Popen[str])
     assert "TAX_PERCENT = 19" in (shop / "shop/prices.py").read_text()
     assert not (shop / "leftovers").exists()
     assert "19 percent" in (shop / "CHANGELOG.md").read_text()
+
+
+def test_all_that_it_does_is_committed_and_can_be_undone(shell: Shell) -> None:
+    shop = shell.cwd / "ask/shop"
+    shutil.copytree(REPOSITORY / "teams_examples" / "ask", shell.cwd / "ask")
+    make_repository(shop, {})
+    started = shell.start("run", "ask/team.yaml")
+    shell.swarm("approve", *questions(shell, "fixer", "sweeper").values())
+    shell.swarm("approve", questions(shell, "planner")["planner"])
+    out, err = started.communicate(timeout=60)
+
+    assert started.returncode == 0, err
+    assert "not committed" not in out
+    assert git(shop, "status", "--short") == ""
+    assert len(git(shop, "log", "--format=%h", "refs/swarm/three-questions/start..HEAD").split()) == 3
+    assert shell.swarm("undo").code == 0
+    assert (shop / "leftovers").is_dir()
+    assert git(shop, "status", "--short") == ""
+
+
+def test_where_nobody_is_there_the_end_names_a_command_that_gets_it_done(shell: Shell) -> None:
+    """As it stands: a shell runs it, and both tasks get done by it."""
+    shutil.copytree(REPOSITORY / "teams_examples" / "ask", shell.cwd / "ask")
+    ended = shell.swarm("run", "ask/team.yaml", "--name", "r7", "--headless")
+    assert ended.code == 5
+    (said,) = [line for line in ended.out.splitlines() if line.startswith("go on ")]
+    command = said.removeprefix("go on").partition("     (")[0].strip()
+    for rule in (
+        "Edit(/shop/prices.py)",
+        "Bash(rm -r leftovers)",
+    ):  # in the order in which they were asked for
+        assert f" --allow '{rule}'" in command
+    report = (shell.root / "teams/r7/report.md").read_text()
+    assert "swarm -t r7 task retry 1 2 && swarm resume r7 --allow '" in report
+
+    again = subprocess.run(
+        ["sh", "-c", f"{command} --headless"],
+        cwd=shell.cwd,
+        env=shell.environ(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert again.returncode == 5, again.stderr
+    assert (again.stdout.count(" completed "), again.stdout.count(" failed ")) == (2, 1)
+    (rest,) = [line for line in again.stdout.splitlines() if line.startswith("denied to ")]
+    assert "ExitPlanMode" in rest
+    assert "task retry 3 && " in again.stdout
+    assert "resume r7 --allow ExitPlanMode" in again.stdout
 
 
 def test_a_no_is_a_no_and_is_asked_once(shell: Shell, run: subprocess.Popen[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from swarm.core.roster import Roster, parse_roster
-from tests.e2e.steps import a_task, write_team
+from tests.e2e.steps import a_task, status_of, write_team
 from tests.support.command import Ended, Shell
 
 TOUCHES = [{"calls": [{"Bash": {"command": "touch made"}}]}, {"say": "Done."}]
@@ -163,15 +163,40 @@ def test_rules_of_the_run_hold_when_it_is_resumed(shell: Shell) -> None:
     kept = yaml.safe_load((shell.root / "teams/t1/team.yaml").read_text())["permissions"]
     assert kept == {"mode": "bypassPermissions", "deny": ["Bash(touch made)"], "ask": ["Write"]}
     (shell.cwd / "ws/go").touch()
-    for option in ("--deny", "--allow", "--ask", "--permission-mode"):
-        refused = shell.swarm("run", file, "--resume", option, "Bash", "--json")
-        assert (refused.code, error(refused)["code"]) == (2, "bad_usage")
+    refused = shell.swarm("run", file, "--resume", "--permission-mode", "plan", "--json")
+    assert (refused.code, error(refused)["code"]) == (2, "bad_usage")
 
     resumed = shell.swarm("resume", "t1")
 
     assert resumed.code == 0, resumed.err
     assert not made(shell)
     assert "The rule Bash(touch made) of the team file forbids this call." in denial(shell)
+
+
+@pytest.mark.parametrize("again", [("resume", "t1"), ("run", "team.yaml", "--resume")])
+def test_rules_that_a_resume_is_given_are_added_and_kept(shell: Shell, again: tuple[str, ...]) -> None:
+    """What was denied for the lack of a rule gets done by it; a deny rule stays the stronger."""
+    touches = [{"calls": [{"Bash": {"command": "touch made"}}]}, {"say": "Done."}]
+    removes = [{"calls": [{"Bash": {"command": "rm made"}}]}, {"say": "Done."}]
+    tasks = [a_task("a", touches), a_task("b", removes, blocked_by=["a"])]
+    file = write_team(shell, tasks, permissions={"mode": "default", "deny": ["Bash(rm:*)"]})
+    assert shell.swarm("run", file, "--headless").code == 5
+    assert shell.swarm("task", "retry", "1").code == 0
+    wrong = shell.swarm(*again, "--headless", "--allow", "Bash(touch", "--json")
+    assert (wrong.code, error(wrong)["code"]) == (2, "bad_value")
+
+    more = ["--allow", "Bash(touch made)", "--ask", "Read", "--deny", "Write"]
+    resumed = shell.swarm(*again, "--headless", *more)
+
+    assert resumed.code == 6, resumed.err
+    assert made(shell)
+    assert status_of(shell, "1")["status"] == "completed"
+    rules = json.loads((shell.root / "teams/t1/permissions/rules.json").read_text())
+    assert rules == {"deny": ["Write"], "ask": ["Read"], "allow": ["Bash(touch made)"]}
+    assert shell.swarm("task", "retry", "2").code == 0
+    third = shell.swarm(*again, "--headless", "--allow", "Bash(rm made)")
+    assert third.code == 6, third.err
+    assert made(shell)
 
 
 # Modes

@@ -80,6 +80,50 @@ def test_a_run_can_be_undone(isolated_home: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "ws/made.txt").exists()
 
 
+def test_what_is_not_committed_is_told(isolated_home: Path, tmp_path: Path) -> None:
+    """An undo does not bring it back, so the end of the run, both undos and the report have to say so."""
+    ws = tmp_path / "ws"
+    make_repository(ws, {"old.txt": "a\n", "a.txt": "a\n"})
+    calls = [{"Write": {"file_path": "made.txt", "content": "x"}}, {"Bash": {"command": "rm old.txt"}}]
+    task = a_task("a", [{"calls": calls}, {"say": "Done."}])
+    shell = Shell(isolated_home, tmp_path)
+    file = write_team(shell, [task], permissions={"mode": "bypassPermissions"})
+    (tmp_path / file).rename(ws / file)
+    text = (ws / file).read_text().replace("workspace: ws", "workspace: .")
+    (ws / file).write_text(text)
+    told = "1 change is not committed: old.txt (git status)"
+
+    assert told in shell.swarm("run", f"ws/{file}").out.splitlines()
+    report = (shell.root / "teams/t1/report.md").read_text()
+    assert "Neither brings back what was changed and not committed" in report
+    assert told in shell.swarm("undo", "--dry-run").out.splitlines()
+    undone = shell.swarm("undo")
+    assert told in undone.out.splitlines()
+    assert shell.swarm("undo", "--json").json()["not_committed"] == ["old.txt"]
+    git(ws, "checkout", "-q", "old.txt")
+    assert "not committed" not in shell.swarm("undo").out
+
+
+def test_a_resume_tells_what_is_undone(isolated_home: Path, tmp_path: Path) -> None:
+    ws = tmp_path / "ws"
+    make_repository(ws, {"a.txt": "a\n"})
+    script = [{"calls": [{"Write": {"file_path": "made.txt", "content": "x"}}]}, {"say": "Done."}]
+    shell = Shell(isolated_home, tmp_path)
+    assert shell.swarm("run", write_team(shell, [a_task("a", script)])).code == 0
+    commit_id = git(ws, "rev-parse", "--short", "HEAD").strip()
+    assert commit_id in shell.swarm("resume", "t1").out
+    assert shell.swarm("undo").code == 0
+
+    again = shell.swarm("resume", "t1")
+
+    assert "All tasks are completed, but the commit of task 1 is not on the branch any more" in again.out
+    assert commit_id not in again.out
+    assert (
+        "The commit of task 1 is not on the branch any more"
+        in (shell.root / "teams/t1/report.md").read_text()
+    )
+
+
 def test_nobody_may_be_at_work(shell: Shell, ws: Path) -> None:
     before = head(ws)
     identity = {

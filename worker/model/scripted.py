@@ -20,7 +20,7 @@ _SHOWN_CHARS = 200
 
 
 class ScriptError(ModelError):
-    """The work did not go as the script says; the attempt fails."""
+    """The work did not go as the script says; the attempt fails. `failed_calls` of its details say where."""
 
 
 class ScriptedModel:
@@ -44,7 +44,8 @@ class ScriptedModel:
         place = find_place(request.messages)
         surprise = self._surprise(place)
         if surprise:
-            raise ScriptError(surprise)
+            failed = [call["id"] for call, result in place.results if result.get("is_error")]
+            raise ScriptError(surprise, details={"failed_calls": failed})
         if not place.cut_off and place.step >= len(self._turns):
             raise ScriptError(self._nothing_left())
         if self._pace_seconds:
@@ -101,7 +102,9 @@ class ScriptedModel:
     def _nothing_left(self) -> str:
         if not self._turns:
             return "this task has no script to play; give it one in the team file or use a real model"
-        return f"the work is not done, but all {_steps(len(self._turns))} of its script have been played"
+        count = len(self._turns)
+        every = "the one step of its script has" if count == 1 else f"all {count} steps of its script have"
+        return f"the work is not done, but {every} been played"
 
     def _surprise(self, place: Place) -> str | None:
         """Return how the results of the last step differ from what the script expects, or None."""

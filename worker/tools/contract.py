@@ -85,6 +85,8 @@ class ToolContext:
         self.plan = plan
         self._denied_reads = denied_reads
         self.touched: set[str] = set()
+        self.refused: set[str] = set()
+        """Ids of the calls that were not permitted, and would not be when they are made again."""
         self.ending: Ending | None = None
 
     def may_read(self) -> MayRead | None:

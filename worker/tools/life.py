@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from swarm.core.transcript import not_permitted
 from swarm.errors import SwarmError, is_full
 from swarm.permissions.calls import Call, Decision
 from worker.messages import Block
@@ -73,7 +74,7 @@ async def _permitted(call: Block, tool: Tool[Any], context: ToolContext, gate: G
     """Return the input that the call may run with: its own, or what a person has put in its place."""
     given = await _checked(tool, call.get("input"), context)
     asked = _as_call(tool, given, call["input"], context)
-    decision = await _judged(gate, tool, given, asked)
+    decision = await _judged(gate, tool, given, asked, context)
     if decision.input is None:
         return given
     try:
@@ -81,7 +82,7 @@ async def _permitted(call: Block, tool: Tool[Any], context: ToolContext, gate: G
     except (InvalidInputError, _RefusedError) as error:
         raise _RefusedError(f"{tool.name} was not run with what {_INSTEAD}: {error}") from error
     changed = _as_call(tool, given, decision.input, context).replace(approved=True)
-    await _judged(gate, tool, given, changed)
+    await _judged(gate, tool, given, changed, context)
     return given
 
 
@@ -106,7 +107,9 @@ def _as_call(tool: Tool[Any], given: ToolInput, raw: Mapping[str, Any], context:
     )
 
 
-async def _judged(gate: Gate, tool: Tool[Any], given: ToolInput, call: Call) -> Decision:
+async def _judged(
+    gate: Gate, tool: Tool[Any], given: ToolInput, call: Call, context: ToolContext
+) -> Decision:
     """Return the decision when the call may run. A gate that fails has not allowed it."""
     try:
         decision = await gate(tool, given, call)
@@ -115,14 +118,17 @@ async def _judged(gate: Gate, tool: Tool[Any], given: ToolInput, call: Call) -> 
             raise
         logger.exception("permission check failed", extra={"swarm_tool": tool.name})
         raise _RefusedError(
-            f"{tool.name} was not permitted: the permission check itself failed ({error})."
+            f"{not_permitted(tool.name)}: the permission check itself failed ({error})."
         ) from error
     if decision.behavior == "allow":
         return decision
     rule = f" (rule {decision.rule})" if decision.rule and decision.rule not in decision.reason else ""
-    then = "T" if decision.why == "expired" else "The same call will be refused again; t"
+    then = "T"
+    if decision.why != "expired":
+        then = "The same call will be refused again; t"
+        context.refused.add(current_call.get(""))
     raise _RefusedError(
-        f"{tool.name} was not permitted: {decision.reason}{rule}\n"
+        f"{not_permitted(tool.name)}: {decision.reason}{rule}\n"
         f"{then}ake another way, or report what is missing."
     )
 

@@ -55,7 +55,7 @@ async def test_a_failed_check_and_no_step_left_ends_the_attempt_and_names_both(m
     assert outcome is not None
     assert outcome.reason == (
         "the check `false` failed: exit code 1; then the work is not done, "
-        "but all 1 step of its script have been played"
+        "but the one step of its script has been played"
     )
 
 

@@ -25,8 +25,9 @@ async def test_call_that_was_denied_is_not_asked_for_again(asking) -> None:
 
 
 async def test_what_was_denied_is_not_asked_for_in_a_further_attempt(asking) -> None:
-    """An attempt that failed for a no does not ask the person the same again, whoever makes it."""
-    team = asking(turns=[{"calls": [bash("touch a")]}, {"say": "Done."}])
+    """An attempt that failed after a no does not ask the person the same again, whoever makes it."""
+    fails = {"calls": [{"Read": {"file_path": "missing.txt"}}]}
+    team = asking(turns=[{"calls": [bash("touch a")], "expect": "error"}, fails])
     first = begun(team)
     await asked(team)
     answer(team.team, "1", "deny", note=NOTE)
@@ -38,9 +39,23 @@ async def test_what_was_denied_is_not_asked_for_in_a_further_attempt(asking) -> 
 
     assert second is not None
     assert second.status == "released"
-    assert NOTE in team.results("w2")[-1]["content"]
+    assert NOTE in team.results("w2")[0]["content"]
     assert len(team.team.permissions.list_resolved()) == 1
     assert open_questions(team.team) == ()
+
+
+async def test_a_script_that_a_person_refuses_a_call_fails_at_once(asking) -> None:
+    team = asking(turns=[{"calls": [bash("touch a")]}, {"say": "Done."}])
+    session = begun(team)
+    await asked(team)
+    answer(team.team, "1", "deny", note=NOTE)
+
+    ended = await session
+
+    assert ended is not None
+    assert ended.status == "failed"
+    assert f"The user denied it: {NOTE}. The same call" in str(team.task("job").reason)
+    assert team.task("job").attempts == 1
 
 
 async def test_whoever_has_a_task_retried_is_asked_again(asking) -> None:
@@ -49,10 +64,7 @@ async def test_whoever_has_a_task_retried_is_asked_again(asking) -> None:
     await asked(team)
     answer(team.team, "1", "deny")
     await first
-    store = team.team.tasks("user")
-    task_id = store.list_tasks()[0].id
-    store.cancel(task_id, "no")
-    store.retry(task_id)
+    team.team.tasks("user").retry(team.task("job").id)
     again = begun(team)
     (request,) = await asked(team)
     answer(team.team, str(request.number), "allow")

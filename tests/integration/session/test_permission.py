@@ -20,7 +20,7 @@ async def test_what_needs_a_question_is_denied_and_left_on_disk(make) -> None:
     assert outcome is not None
     assert outcome.status == "completed"
     (result,) = team.results("w1")
-    assert "nobody can be asked" in result["content"]
+    assert "Nobody can be asked" in result["content"]
     assert "Bash(make install)" in result["content"]
     (answer,) = team.team.permissions.list_resolved()
     assert (answer.outcome, answer.via, answer.by) == ("deny", "runtime", "runtime")
@@ -34,6 +34,39 @@ async def test_what_needs_a_question_is_denied_and_left_on_disk(make) -> None:
         "permission_requested",
         "permission_resolved",
     ]
+
+
+@pytest.mark.parametrize(
+    ("permissions", "headless", "why"),
+    [
+        ({"mode": "default"}, True, "Nobody can be asked"),
+        ({"mode": "default", "deny": ["Bash(make:*)"]}, False, "forbids this call"),
+        ({"mode": "plan"}, False, "may only read"),
+    ],
+)
+async def test_a_script_that_is_refused_a_call_fails_at_once(make, permissions, headless, why) -> None:
+    """Played again, it would only be refused the same call again."""
+    team = make(a_task({"calls": [bash("make install")]}, {"say": "Done."}), permissions=permissions)
+
+    outcome = await team.session("w1", headless=headless)
+
+    assert outcome is not None
+    assert outcome.status == "failed"
+    task = team.task("job")
+    assert (task.status, task.attempts) == ("failed", 1)
+    assert str(task.reason).startswith("step 1 (Bash) failed: Bash was not permitted")
+    assert why in str(task.reason)
+    assert (team.lines("w1")[-1]["why"], team.lines("w1")[-1]["outcome"]) == ("refused", "failed")
+
+
+async def test_a_live_model_may_take_another_way(make) -> None:
+    team = make(a_task({"say": "x"}), mode="default")
+
+    wanted = assistant_message(call("Bash", command="make"))
+    outcome = await team.session("w1", wanted, "Then not.", headless=True)
+
+    assert outcome is not None
+    assert outcome.status == "completed"
 
 
 async def test_a_deny_rule_gives_its_reason_and_asks_nobody(make) -> None:

@@ -78,7 +78,7 @@ async def test_where_nobody_can_be_asked_a_plan_is_refused_at_once(make, facts: 
 
     answers = team.team.permissions.list_resolved()
     assert [(one.outcome, one.by) for one in answers] == [("deny", "runtime")] * 2
-    assert "nobody can be asked" in team.results("w1")[0]["content"]
+    assert "Nobody can be asked" in team.results("w1")[0]["content"]
     assert not (team.workspace / "made.txt").exists()
 
 

@@ -264,7 +264,7 @@ async def test_rule_of_an_answer_whose_giver_was_killed_is_added_all_the_same(as
     (request,) = await asked(team)
     give(team, request, rule="Bash(touch a)")
     await session
-    assert team.team.permissions.load_rules() == (("Bash(touch a)",), ())
+    assert team.team.permissions.load_rules() == (("Bash(touch a)",), (), ())
     assert [event.event for event in team.events("rule_added")] == ["rule_added"]
 
 

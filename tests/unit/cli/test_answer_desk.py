@@ -233,7 +233,7 @@ def test_always_adds_the_rule(team: Team, desk: AnswerDesk) -> None:
     ask(team)
     said = desk.take("a 1")
     assert said == Said(text="#1 allowed, and from now on Bash(pip install:*) for the whole team")
-    assert team.permissions.load_rules() == (("Bash(pip install:*)",), ())
+    assert team.permissions.load_rules() == (("Bash(pip install:*)",), (), ())
 
 
 def test_always_without_a_rule_answers_nothing(team: Team, desk: AnswerDesk) -> None:

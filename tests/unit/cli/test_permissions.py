@@ -118,7 +118,7 @@ def test_always_adds_the_rule_of_the_question(demo: Swarm, team: Team) -> None:
     assert demo("approve", "1", "--always").out.endswith(
         "from now on Bash(pip install:*) for the whole team\n"
     )
-    assert team.permissions.load_rules() == (("Bash(pip install:*)",), ())
+    assert team.permissions.load_rules() == (("Bash(pip install:*)",), (), ())
 
 
 @pytest.mark.parametrize("verb", ["approve", "deny"])

@@ -23,7 +23,7 @@ PROMISED = {
         "--name --backend --model --teammates --permission-mode --timeout --budget --headless --json "
         "--allow-dirty --resume --allow --deny --ask --trust-workspace"
     ),
-    ("resume",): "--backend --timeout --budget --trust-workspace --headless --json",
+    ("resume",): "--backend --timeout --budget --trust-workspace --headless --json --allow --deny --ask",
     ("demo",): "--backend --json",
     ("team", "create"): "--description --workspace --json",
     ("team", "list"): "--json",

@@ -165,6 +165,23 @@ def test_a_failed_task_can_be_retried(demo: Swarm) -> None:
     assert demo("task", "retry", "1", "--json").json()["status"] == "pending"
 
 
+def test_several_tasks_are_retried_all_or_none(demo: Swarm) -> None:
+    for number in ("1", "2", "3"):
+        add(demo, number)
+        demo("task", "cancel", number)
+    add(demo, "4")
+    claimed(demo, "4")
+
+    for wrong, code in (("4", "in_progress"), ("9", "no_such_task")):
+        assert demo("task", "retry", "1", "2", wrong, "--json").error()["code"] == code
+        assert [shown(demo, task)["status"] for task in "123"] == ["cancelled"] * 3
+    assert demo("task", "retry", "--json").error()["code"] == "bad_usage"
+    told = ["task 1 is pending again", "task 2 is pending again"]
+    assert demo("task", "retry", "1", "2", "1").lines == told
+    both = demo("task", "retry", "2", "3", "--json").json()
+    assert [(task["id"], task["status"]) for task in both["tasks"]] == [("2", "pending"), ("3", "pending")]
+
+
 def test_release_says_why(demo: Swarm) -> None:
     add(demo, "first")
     claimed(demo, "1")

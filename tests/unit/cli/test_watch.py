@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from swarm.storage.questions import STOPPED_WAITING
 from swarm.storage.team import Team
 from tests.support.questions import ask
 from tests.unit.cli.conftest import Swarm
@@ -180,7 +181,7 @@ def test_status_does_not_ask_for_answers_that_nobody_waits_for(demo: Swarm, team
         ("agent_continued", {}, "w1 goes on"),
         ("agent_restarted", {"backend": "tmux"}, "w1 was started anew: backend tmux"),
         ("agent_orphaned", {}, "w1 lost its leader"),
-        ("agent_stopped", {"reason": "asked"}, "w1 stopped: asked"),
+        ("agent_stopped", {"reason": "asked"}, "w1 stopped: was asked to"),
         ("agent_died", {"reason": "w1 died: no such_file"}, "w1 died: no such_file"),
     ],
 )
@@ -242,6 +243,7 @@ def test_events_of_questions_say_who_asked_for_what_and_who_answered(demo: Swarm
         {"outcome": "deny", "via": "human", "by": "user"},
         {"outcome": "deny", "via": "runtime", "by": "runtime"},
         {"outcome": "expired", "via": "runtime", "by": "runtime", "note": "nobody answered in time"},
+        {"outcome": "expired", "via": "runtime", "by": "runtime", "note": STOPPED_WAITING},
         {"outcome": "new", "via": "human", "by": "user"},
     )
     for how in answers:
@@ -256,6 +258,7 @@ def test_events_of_questions_say_who_asked_for_what_and_who_answered(demo: Swarm
         "w1 was denied #3 by user, task 7: tool Bash",
         "w1 was denied #3 by the runtime, task 7: tool Bash",
         "w1 got no answer to #3, task 7: tool Bash; note nobody answered in time",
+        "w1 leaves #3 open, task 7: tool Bash; note the agent was stopped while it waited",
         "w1 got an answer, task 7: tool Bash",
         "w1 was denied a call by the runtime: tool Bash",
         "user added a rule for the whole team, task 7: tool Bash; behavior allow; rule Bash(ls)",

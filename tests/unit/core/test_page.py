@@ -54,6 +54,16 @@ def test_a_session_is_told_in_order() -> None:
     ]
 
 
+def test_a_call_that_was_refused_is_not_told_as_one_that_failed() -> None:
+    call = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "make"}}
+    result = {"tool_use_id": "c1", "content": "Bash was not permitted: no.", "is_error": True}
+
+    assert lines(said(call), {"type": "result", "block": result, "elapsed_seconds": 2}) == [
+        "12:00  * Bash make",
+        "12:00    Bash was not permitted: no. [2.0s]",
+    ]
+
+
 def test_long_prompts_and_results_are_cut() -> None:
     prompt = "\n".join(map(str, range(10)))
     assert lines({"type": "user", "message": {"content": prompt}})[-1] == "       > ... 4 more lines"

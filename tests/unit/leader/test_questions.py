@@ -143,7 +143,7 @@ def test_always_adds_the_rule_that_was_suggested(team: Team) -> None:
     ask(team)
     given = answer(team, "1", "allow", always=True)
     assert given.rule == "Bash(make all)"
-    assert team.permissions.load_rules() == (("Bash(make all)",), ())
+    assert team.permissions.load_rules() == (("Bash(make all)",), (), ())
     assert kinds(team)[-2:] == ["permission_resolved", "rule_added"]
 
 
@@ -153,7 +153,7 @@ def test_always_without_a_rule_answers_nothing(team: Team, outcome: Any, rule: s
     with pytest.raises(ConfigError):
         answer(team, "1", outcome, always=True)
     assert len(open_questions(team)) == 1
-    assert team.permissions.load_rules() == ((), ())
+    assert team.permissions.load_rules() == ((), (), ())
 
 
 def test_question_that_is_not_what_was_asked_cannot_be_allowed(team: Team) -> None:

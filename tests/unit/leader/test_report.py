@@ -17,6 +17,7 @@ from swarm.leader.places import Places
 from swarm.leader.report import Findings, render_report, shown_duration, write_report
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
+from swarm.storage.questions import NOBODY_ANSWERED, STOPPED_WAITING
 from swarm.storage.team import create_team
 from tests.support.live_team import git, make_repository
 
@@ -35,7 +36,7 @@ def a_task(task_id: str, summary: str | None = None, status: str = "completed", 
 
 
 def findings(*tasks: Task, description: str = "", **facts: Any) -> Findings:
-    about: dict[str, Any] = {"diffstats": {}, "loose": (), "is_repository": True}
+    about: dict[str, Any] = {"diffstats": {}, "is_repository": True}
     about |= {key: facts.pop(key) for key in tuple(about) if key in facts}
     result: dict[str, Any] = {
         "team": "t1",
@@ -64,7 +65,7 @@ def an_answer(outcome: str, command: str = "make dist", via: str = "human", **fa
     }
     by = "user" if via == "human" else "runtime"
     return Resolution(
-        id="x", digest=command, outcome=outcome, via=via, at="", request=request, **{"by": by, **facts}
+        digest=command, outcome=outcome, via=via, at="", request=request, **{"id": "x", "by": by, **facts}
     )
 
 
@@ -94,6 +95,7 @@ def done() -> Findings:
             updated_at="2026-11-30T12:34:00.000Z",
         ),
         description="Rename fetch_user to load_user everywhere",
+        loose=("notes.txt",),
         diffstats={"1": DIFFSTAT},
         spending=Spending(micros=412_000, limit=2_000_000, tasks={"1": 310_000}),
         questions=(
@@ -123,8 +125,11 @@ def half_done() -> Findings:
         gone={"w2": "no access: the key is not valid"},
         questions=(
             an_answer("deny", note="ask me tomorrow"),
-            an_answer("expired", "make clean", via="runtime"),
-            an_answer("expired", "make clean", via="runtime"),
+            an_answer("expired", "make clean", via="runtime", note=NOBODY_ANSWERED),
+            an_answer("expired", "make clean", via="runtime", note=NOBODY_ANSWERED),
+            an_answer("expired", "make wait", via="runtime", note=STOPPED_WAITING, id="y"),
+            an_answer("expired", "make wait", via="runtime", note=STOPPED_WAITING, id="z"),
+            an_answer("deny", "make lint", via="runtime", note="nobody can be asked"),
         ),
     )
 
@@ -242,22 +247,28 @@ def test_of_equal_questions_the_last_yes_counts() -> None:
     """What was denied first and allowed when it was asked for again, needs no rule any more."""
     answers = (an_answer("deny"), an_answer("expired", "ls"), an_answer("deny", "ls"), an_answer("allow"))
 
-    assert [answer.outcome for answer in refused(answers)] == ["expired"]
+    assert [(answer.digest, answer.outcome) for answer in refused(answers)] == [("ls", "deny")]
 
 
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (an_answer("deny", note="not now"), "denied to w2, task 2: Bash(make dist): no rule allows it; "),
-        (an_answer("expired", via="runtime"), "not answered in time: w2, task 2: Bash(make dist): no rule"),
+        (an_answer("deny", note="not now."), "denied to {}: user said no: not now"),
+        (an_answer("deny"), "denied to {}: user said no"),
+        (an_answer("deny", via="rule", note="The rule X forbids this call."),
+         "denied to {}: The rule X forbids this call"),
+        (an_answer("deny", via="rule"), "denied to {}: an answer of the team file says no"),
+        (an_answer("deny", via="runtime", note="nobody can be asked"),
+         "denied to {}: no rule allows it, and nobody can be asked; this rule would allow it: Bash(make:*)"),
+        (an_answer("expired", via="runtime", note=NOBODY_ANSWERED),
+         "not answered in time: {}: no rule allows it; this rule would allow it: Bash(make:*)"),
+        (an_answer("expired", via="runtime", note=STOPPED_WAITING),
+         "left open: {}: the agent was stopped while it waited"),
     ],
-)
-def test_an_answer_is_told_with_the_rule_that_would_allow_the_call(answer: Resolution, told: str) -> None:
-    line = describe_answer(answer)
-
-    assert line.startswith(told)
-    assert "this rule would allow it: Bash(make:*)" in line
-    assert ("user said: not now" in line) == (answer.note is not None)
+)  # fmt: skip
+def test_an_answer_is_told_with_its_cause(answer: Resolution, told: str) -> None:
+    """A rule is named where one was lacking, not where somebody has decided."""
+    assert describe_answer(answer) == told.format("w2, task 2: Bash(make dist)")
 
 
 @pytest.mark.parametrize("repository", ["none", "broken", "good"])

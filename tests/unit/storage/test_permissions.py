@@ -145,12 +145,12 @@ def test_id_that_is_no_file_name_is_unknown(team: Team, request_id: str) -> None
 
 
 def test_rules_are_texts_and_absent_ones_are_none(team: Team) -> None:
-    assert team.permissions.load_rules() == ((), ())
+    assert team.permissions.load_rules() == ((), (), ())
     Path(team.layout.rules).write_text(json.dumps({"allow": ["Bash(ls:*)"]}))
-    assert team.permissions.load_rules() == (("Bash(ls:*)",), ())
+    assert team.permissions.load_rules() == (("Bash(ls:*)",), (), ())
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"deny": "Bash"}', '{"deny": [1]}'])
+@pytest.mark.parametrize("content", ["{", "[]", '{"deny": "Bash"}', '{"ask": "Bash"}', '{"deny": [1]}'])
 def test_rules_that_cannot_be_read_are_an_error(team: Team, content: str) -> None:
     """A deny rule that is silently dropped would allow what was forbidden."""
     Path(team.layout.rules).write_text(content)
@@ -214,8 +214,9 @@ def test_added_rule_counts_and_leaves_the_rest_as_it_was(team: Team) -> None:
     found = json.loads(Path(team.layout.rules).read_text())
     Path(team.layout.rules).write_text(json.dumps({**found, "later": 1}))
     assert team.permissions.add_rule("deny", "Bash(rm:*)")
+    assert team.permissions.add_rule("ask", "Write")
     assert not team.permissions.add_rule("allow", "Bash(ls:*)")
-    assert team.permissions.load_rules() == (("Bash(ls:*)",), ("Bash(rm:*)",))
+    assert team.permissions.load_rules() == (("Bash(ls:*)",), ("Bash(rm:*)",), ("Write",))
     assert json.loads(Path(team.layout.rules).read_text())["later"] == 1
 
 

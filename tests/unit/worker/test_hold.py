@@ -7,13 +7,14 @@ import asyncio
 from worker.hold import PAUSED, RATE_LIMIT, Hold
 
 
-def made() -> tuple[Hold, list[object]]:
+def made(stop: asyncio.Event | None = None) -> tuple[Hold, list[object]]:
     told: list[object] = []
     hold = Hold(
         told.append,
         lambda: told.append("goes on"),
         lambda reason, seconds: told.append((reason, seconds)),
         lambda on, until: told.append(f"asks {on} until {until}"),
+        stop or asyncio.Event(),
     )
     return hold, told
 
@@ -27,6 +28,17 @@ async def test_a_wait_is_told_once_and_ends_once() -> None:
 
     assert told == [("rate_limit", 3.0), "goes on"]
     assert hold.reason is None
+
+
+async def test_who_is_stopped_goes_on_with_nothing() -> None:
+    stop = asyncio.Event()
+    hold, told = made(stop)
+    hold.begin_question("q1", "then")
+
+    stop.set()
+    hold.end_question("q1")
+
+    assert told == ["asks q1 until then"]
 
 
 async def test_a_wait_holds_nothing_back() -> None:

@@ -76,7 +76,7 @@ async def test_it_shows_what_its_agent_waits_for_once(team, capfd) -> None:
     presence.stopped("asked")
     view.look()
 
-    assert shown(capfd) == ["-- idle: no task", "-- idle: waiting for task 7", "-- stopped: asked"]
+    assert shown(capfd) == ["-- idle: no task", "-- idle: waiting for task 7", "-- stopped: was asked to"]
 
 
 @pytest.mark.parametrize("answered", [False, True])

@@ -123,7 +123,7 @@ async def test_a_long_error_is_shown_short_and_on_one_line() -> None:
 async def test_being_asked_for_more_than_the_script_has_is_an_error() -> None:
     model = script({"say": "Done."})
 
-    with pytest.raises(ScriptError, match="all 1 step of its script have been played"):
+    with pytest.raises(ScriptError, match="the one step of its script has been played"):
         await play(model, [GO, assistant_message("Done."), user_message("a check failed")])
 
 
