@@ -52,6 +52,33 @@ def test_it_says_who_wants_what_where_why_and_what_always_would_do() -> None:
     ]
 
 
+@pytest.mark.parametrize("columns", range(20, 120))
+def test_the_time_that_is_left_is_read_in_one_piece(columns: int) -> None:
+    """And what happens at its end is told unless that costs a line of the call."""
+    request = asked(cwd="/srv/work/a-project/with-a-long-name/app", command="ls")
+
+    lines = shown(request, columns)
+    small = shown(request, columns, len(lines) - 1)
+
+    assert any("10m left" in line for line in lines)
+    assert any("10m left" in line for line in small)
+    head = " ".join(line.strip() for line in lines[: lines.index("  │ $ ls")])
+    assert head.endswith(", 10m left, then it counts as no")
+    assert "  │ $ ls" in small
+
+
+@pytest.mark.parametrize(
+    ("columns", "cut"),
+    [
+        (80, "  … 10 more lines: swarm permissions 3 -t web"),
+        (40, "  … 13 more: swarm permissions 3 -t web"),
+        (20, "  … 14 more: swarm …"),
+    ],
+)
+def test_where_a_line_is_short_the_command_stays_whole_as_long_as_it_can(columns: int, cut: str) -> None:
+    assert cut in shown(asked(command="\n" * 9), columns, 3, team="web")
+
+
 def test_it_looks_as_the_documentation_shows() -> None:
     request = asked(command="pip install requests", description="Install the HTTP library")
     text = "\n".join(shown(request.replace(suggested_rule="Bash(pip install:*)"))).replace("10m", "9m")
@@ -62,7 +89,7 @@ def test_each_line_of_a_command_has_its_mark() -> None:
     """A line that only goes on because the screen is narrow is not taken for one of its own."""
     command = "make\nrm -rf " + "x" * 40
 
-    assert shown(asked(command=command), 40)[2:5] == [
+    assert shown(asked(command=command), 40)[3:6] == [
         "  │ $ make",
         "  │ > rm -rf xxxxxxxxxxxxxxxxxxxxxxxxxxx",
         "  │   xxxxxxxxxxxxx",
@@ -219,8 +246,11 @@ def test_without_number_and_rule() -> None:
     """Questions of another program have no number, and some calls no single rule would allow."""
     lines = shown(asked(command="x").replace(number=None, suggested_rule=None, task=None, why=""))
 
-    assert lines[0] == "perm-1796042339393-etg685o builder-1 wants Bash in /srv/app, 10m left"
-    assert lines[2:] == ["  always: not possible, no single rule would allow it"]
+    assert lines[:2] == [
+        "perm-1796042339393-etg685o builder-1 wants Bash in /srv/app, 10m left, then it",
+        "  counts as no",
+    ]
+    assert lines[3:] == ["  always: not possible, no single rule would allow it"]
 
 
 def lines_of(count: int) -> str:
