@@ -7,18 +7,19 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from swarm.core.agent import ASKING, WHY_STOPPED, AgentRecord
+from swarm.core.agent import WHY_STOPPED, AgentRecord
 from swarm.core.page import TranscriptPage
+from swarm.core.permission import called
 from swarm.core.shown import local_time, paint, printable
 from swarm.core.spawn import TeammateSpec
 from swarm.errors import SwarmError
 from swarm.storage.files import read_lines
-from swarm.storage.questions import number_of
 from swarm.storage.team import Team
 
 _LOOK_SECONDS = 0.25
 _STDOUT = 1
 _WAITING_MAX = 64 * 1024
+_ASKS = ("permission", "plan")
 
 
 class PaneView:
@@ -74,7 +75,7 @@ class PaneView:
     def _state(self, record: AgentRecord) -> str:
         """Return what an agent does, and on what it waits, by the names that people use."""
         reason, on = (record.reason or "").replace("_", " "), record.on or ""
-        if record.reason in ASKING and on:
+        if record.reason in _ASKS and on:
             reason, on = "an answer to question", self._number(on)
         elif record.state == "stopped":
             reason = WHY_STOPPED.get(reason, reason)
@@ -83,9 +84,9 @@ class PaneView:
 
     def _number(self, request_id: str) -> str:
         """Return the number by which people answer, and how it is shown."""
-        number = number_of(self._team, request_id)
-        if number is not None:
-            return f"#{number}   (swarm permissions {number} -t {self._team.name})"
+        with suppress(SwarmError):
+            name = called(self._team.permissions.find(request_id))
+            return f"{name}   (swarm permissions {name.removeprefix('#')} -t {self._team.name})"
         return request_id
 
     def _print(self, line: str) -> None:

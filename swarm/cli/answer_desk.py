@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from swarm.cli.question import reference
 from swarm.cli.render import printable
-from swarm.core.permission import Resolution
+from swarm.core.permission import Resolution, called
 from swarm.errors import NotFoundError, SwarmError
 from swarm.leader.questions import Answer, Question, answer, open_questions
 from swarm.storage.team import Team
@@ -134,8 +134,7 @@ class AnswerDesk:
 
 def told(resolution: Resolution) -> str:
     """Return what an answer has brought about, in a few words."""
-    number = (resolution.request or {}).get("number")
-    name = resolution.id if number is None else f"#{number}"
+    name = called(resolution)
     outcome = "denied" if resolution.outcome == "deny" else "allowed"
     note = f" (note: {printable(resolution.note)})" if resolution.note else ""
     if resolution.rule is None:

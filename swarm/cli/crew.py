@@ -9,7 +9,7 @@ from swarm.cli.columns import align, clip
 from swarm.cli.presence import Present
 from swarm.cli.render import ago, paint, printable
 from swarm.cli.session import Io
-from swarm.core.agent import ASKING, WHY_STOPPED, AgentRecord
+from swarm.core.agent import WHY_STOPPED, AgentRecord
 from swarm.core.times import parse_time
 
 _STATE_STYLES = {
@@ -35,23 +35,29 @@ _REASONS: dict[tuple[str, str | None], str] = {
     **{("stopped", reason): why for reason, why in WHY_STOPPED.items()},
     ("waiting", "leader_gone"): "its leader is gone",
     ("waiting", "permission"): "asks for permission",
-    ("waiting", "plan"): "hands in a plan",
     ("waiting", "rate_limit"): "the model service is busy or out of reach",
     ("orphaned", None): "its leader is gone",
 }
 
 
 def rows(
-    agents: Sequence[Present], subjects: Mapping[str, str], now: float, io: Io, room: int | None = None
+    agents: Sequence[Present],
+    subjects: Mapping[str, str],
+    asked: Mapping[str, str],
+    now: float,
+    io: Io,
+    room: int | None = None,
 ) -> Iterator[str]:
     """Yield a heading and one line for each teammate, or nothing without one.
+
+    `asked`: how people call the open questions, by their ids.
 
     With `room` for so many lines only, those that need nobody's attention are but counted in the last one.
     """
     if not agents:
         return
     kept = agents if room is None or len(agents) < room else _most_pressing(agents, max(room, _ROOM_LEAST))
-    cells = [_HEAD, *(_row(agent, subjects, now) for agent in kept)]
+    cells = [_HEAD, *(_row(agent, subjects, asked, now) for agent in kept)]
     limit = io.columns - len(_INDENT) if io.columns else None
     heading, *aligned = align(cells, limit=limit, flexible=_DOES, dispensable=_DISPENSABLE)
     yield paint(f"{_INDENT}{'  '.join(heading)}".rstrip(), "dim", enabled=io.color)
@@ -72,7 +78,7 @@ def _most_pressing(agents: Sequence[Present], room: int) -> list[Present]:
 
 def _rank(agent: Present) -> int:
     """Return how soon somebody should see it: first what needs a hand, last what has ended."""
-    asks = agent.record is not None and agent.record.reason in ASKING
+    asks = agent.record is not None and agent.record.reason in ("permission", "plan")
     if agent.state in _WRONG or has_failed(agent) or agent.start_was_cut or asks:
         return 0
     return _LATER.get(agent.state, 1)
@@ -96,14 +102,17 @@ def _word(agent: Present) -> str:
     return agent.state if agent.record is not None else "never started"
 
 
-def _row(agent: Present, subjects: Mapping[str, str], now: float) -> tuple[str, ...]:
+def _row(
+    agent: Present, subjects: Mapping[str, str], asked: Mapping[str, str], now: float
+) -> tuple[str, ...]:
     record, mail = agent.record, _mail(agent)
     if record is None:
         return (agent.member.name, "", _word(agent), "", "", "", mail)
     heard = ""
     if agent.heartbeat_age is not None and agent.state not in _QUIET_STATES:
         heard = f"{ago(agent.heartbeat_age)} ago"
-    does = _does(agent, record, subjects)
+    task = f"task {record.task} {subjects.get(record.task, '')}".rstrip() if record.task else ""
+    does = ": ".join(filter(None, (_why(agent, record, asked), task)))
     return (agent.member.name, agent.state, does, _since(record, now), record.backend, heard, mail)
 
 
@@ -113,25 +122,20 @@ def _mail(agent: Present) -> str:
     return f"{agent.unread} unread" if agent.unread else ""
 
 
-def _does(agent: Present, record: AgentRecord, subjects: Mapping[str, str]) -> str:
-    """Return what it is on, or why it is on nothing."""
-    task = f"task {record.task} {subjects.get(record.task, '')}".rstrip() if record.task else ""
-    return ": ".join(filter(None, (_why(agent, record), task)))
-
-
-def _why(agent: Present, record: AgentRecord) -> str:
+def _why(agent: Present, record: AgentRecord, asked: Mapping[str, str]) -> str:
+    """Return why it is in this state, where that says more than the state."""
     if agent.state == "dead":
         return "its process is gone"
     if agent.state == "stalled":
         return f"no sign of life for {ago(agent.heartbeat_age or 0.0)}"
     if agent.start_was_cut:
         return "its start was cut short"
-    if agent.asks is not None:
-        return f"asks #{agent.asks}"
     if record.reason == "waiting_for_task" and record.on:
         return f"waiting for task {record.on}"
     if record.state == "stopped" and record.why:
         return printable(f"failed: {record.why}")
+    if record.state == "waiting" and record.on and record.on in asked:
+        return printable(f"asks {asked[record.on]}")
     known = _REASONS.get((record.state, record.reason))
     return known if known is not None else (record.reason or "").replace("_", " ")
 

@@ -143,7 +143,7 @@ def _bottom(sight: Sight, size: Size, typing: Typing, now: float) -> list[Text]:
     lists = 1 + min(least, len(sight.tasks)) + min(least, len(sight.agents))
     room = max(_LEAST_QUESTION, size.rows - lists - len(said) - 1)
     first, *others = sight.questions
-    places = min(len(others), _OTHERS_MOST, max(0, room - _LEAST_QUESTION))
+    places = min(len(others), _OTHERS_MOST, max(0, room - _LEAST_QUESTION - 1))
     listed = _others(others, sight.team, size, places, now)
     lines = question_lines(
         first,

@@ -20,8 +20,8 @@ from swarm.cli.line_input import LineInput
 from swarm.cli.painting import Painter
 from swarm.cli.screen import Screen, given_back_on_stop
 from swarm.cli.session import Io
-from swarm.cli.sight import Looker, Sight, called
-from swarm.core.permission import PermissionRequest
+from swarm.cli.sight import Looker, Sight
+from swarm.core.permission import PermissionRequest, called
 from swarm.errors import SwarmError
 from swarm.leader.questions import open_questions
 from swarm.storage.questions import NOBODY_ANSWERED

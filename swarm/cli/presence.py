@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from swarm.core.agent import ASKING, AgentRecord
+from swarm.core.agent import AgentRecord
 from swarm.core.identity import LEADER
 from swarm.core.roster import Member, Roster
 from swarm.core.times import parse_time
 from swarm.errors import CorruptStateError
 from swarm.storage.leadership import UNKNOWN, state_of
-from swarm.storage.questions import number_of
 from swarm.storage.team import Team
 from swarm.values import Value
 
@@ -18,8 +17,7 @@ from swarm.values import Value
 class Present(Value):
     """One teammate. `record` is None before its first start; `heartbeat_age` None where none is recorded.
 
-    `asks` is the number of the question that it waits with. `unread` is None when its mail cannot be read.
-    `start_was_cut`: it has had no process for longer than a
+    `unread` is None when its mail cannot be read. `start_was_cut`: it has had no process for longer than a
     start may take.
     """
 
@@ -29,7 +27,6 @@ class Present(Value):
     heartbeat_age: float | None
     unread: int | None
     start_was_cut: bool = False
-    asks: int | None = None
 
 
 def look(team: Team, roster: Roster) -> tuple[Present, ...]:
@@ -41,7 +38,6 @@ def look_at(team: Team, member: Member) -> Present:
     record = team.agents.load(member.name)
     state, age = state_of(team, record) if record else (UNKNOWN, None)
     unread = _unread(team, member.name)
-    asks = record is not None and record.reason in ASKING and record.on
     return Present(
         member=member,
         record=record,
@@ -49,7 +45,6 @@ def look_at(team: Team, member: Member) -> Present:
         heartbeat_age=age,
         unread=unread,
         start_was_cut=record is not None and start_is_overdue(team, record),
-        asks=number_of(team, asks) if asks else None,
     )
 
 

@@ -19,7 +19,7 @@ from swarm.cli.question_body import INDENT, LEAST_CELLS, Body, a_line, body_of, 
 from swarm.cli.render import ago, count
 from swarm.cli.row import Row
 from swarm.core.breaking import pieces, width, wrap_words
-from swarm.core.permission import PermissionRequest
+from swarm.core.permission import PermissionRequest, called
 from swarm.core.times import parse_time
 
 _THEN = ", then it counts as no"
@@ -68,11 +68,6 @@ def reference(request: PermissionRequest) -> str:
     return request.id if request.number is None else str(request.number)
 
 
-def _called(request: PermissionRequest, *, unicode: bool) -> str:
-    ref = exact(reference(request), unicode=unicode)
-    return ref if request.number is None else f"#{ref}"
-
-
 def _who(request: PermissionRequest, *, unicode: bool) -> str:
     task = "" if request.task is None else f" (task {exact(request.task, unicode=unicode)})"
     what = "hands in a plan" if is_plan(request) else f"wants {exact(request.tool, unicode=unicode)}"
@@ -82,14 +77,14 @@ def _who(request: PermissionRequest, *, unicode: bool) -> str:
 def summary(request: PermissionRequest, *, unicode: bool) -> str:
     """Return it in one line of any length."""
     what = exact(one_line(request), unicode=unicode)
-    return f"{_called(request, unicode=unicode)} {_who(request, unicode=unicode)}: {what}"
+    return f"{exact(called(request), unicode=unicode)} {_who(request, unicode=unicode)}: {what}"
 
 
 def _heads(
     request: PermissionRequest, cells: int, now: float | None, *, unicode: bool
 ) -> tuple[list[Text], list[Text]]:
     """Return who wants what, and for how long it can be answered; and the same in the fewest lines."""
-    who = f"{_called(request, unicode=unicode)} {_who(request, unicode=unicode)}"
+    who = f"{exact(called(request), unicode=unicode)} {_who(request, unicode=unicode)}"
     left = "" if now is None else time_left(request, now)
     where = "" if is_plan(request) else f" in {exact(_from_home(request.cwd), unicode=unicode)}"
     until = left and ", " + left.replace(" ", _KEPT_BLANK)

@@ -10,12 +10,11 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 
 from swarm.cli.events import event_line, event_style
-from swarm.cli.question import reference
 from swarm.cli.render import ago
 from swarm.core.agent import AgentRecord
 from swarm.core.fields import EMPTY
 from swarm.core.identity import LEADER
-from swarm.core.permission import PermissionRequest
+from swarm.core.permission import PermissionRequest, called
 from swarm.core.roster import Roster
 from swarm.core.table import TaskTable
 from swarm.core.task import Task
@@ -188,12 +187,6 @@ def _stamp(path: str) -> object:
     """Return what differs once a file was replaced: every file of ours is, never changed in its place."""
     state = syscalls.find_stat(path)
     return None if state is None else (state.st_ino, state.st_mtime_ns, state.st_size)
-
-
-def called(question: PermissionRequest) -> str:
-    """Return how people call a question."""
-    ref = reference(question)
-    return ref if question.number is None else f"#{ref}"
 
 
 def task_rows(table: TaskTable) -> tuple[TaskRow, ...]:

@@ -16,7 +16,7 @@ from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, the_team
 from swarm.core.breaking import width
 from swarm.core.money import shown_usd, usd_of
-from swarm.core.permission import PermissionRequest
+from swarm.core.permission import PermissionRequest, called
 from swarm.core.roster import Roster
 from swarm.storage.leadership import leader_state
 from swarm.storage.questions import asker_of
@@ -81,7 +81,8 @@ def _screen(team: Team, io: Io, *, named: bool) -> Iterator[str]:
     below = [clip(line, io.columns or sys.maxsize) for line in advice(stand, agents)]
     taken = len(above) + len(below) + bool(agents) + bool(below) + 1
     subjects = {shown.task.id: shown.task.subject for shown in board.tasks}
-    rows = [*crew.rows(agents, subjects, team.clock.now(), io, io.lines and io.lines - taken)]
+    names = {one.id: called(one) for one in asked}
+    rows = [*crew.rows(agents, subjects, names, team.clock.now(), io, io.lines and io.lines - taken)]
     for number, part in enumerate((above, rows, below)):
         if number and part:
             yield ""
@@ -110,13 +111,16 @@ def _progress(board: Board, io: Io) -> Iterator[str]:
     if not total:
         yield "no tasks yet; add one with swarm task add"
         return
-    parts = []
+    plain, parts = [], []
     for state in ("completed", "in progress", "ready", "blocked", "failed", "cancelled"):
         number = counts[state.replace(" ", "_")]
         if number:
             sign = symbol(state, unicode=io.unicode)
-            parts.append(paint(f"{sign} {number} {state}", style(state), enabled=io.color))
-    yield f"{count(total, 'task')}: {'  '.join(parts)}"
+            plain.append(f"{sign} {number} {state}")
+            parts.append(paint(plain[-1], style(state), enabled=io.color))
+    head = f"{count(total, 'task')}: "
+    first, *rest = io.rows(f"{head}{'  '.join(plain)}")
+    yield from (first, *rest) if rest else (f"{head}{'  '.join(parts)}",)
 
 
 def _questions(asked: Sequence[PermissionRequest], which: str, io: Io) -> Iterator[str]:
@@ -125,5 +129,5 @@ def _questions(asked: Sequence[PermissionRequest], which: str, io: Io) -> Iterat
         ref = asked[0].number or asked[0].id
         they = "them" if asked[1:] else "it"
         said = f"{count(len(asked), 'open question')}: swarm permissions{which} shows {they}"
-        yield paint(said, "yellow", enabled=io.color)
-        yield f"swarm approve {ref}{which} says yes, swarm deny {ref}{which} says no"
+        yield from io.rows(said, "yellow")
+        yield from io.rows(f"swarm approve {ref}{which} says yes, swarm deny {ref}{which} says no")

@@ -24,9 +24,7 @@ STATES = ("starting", "working", "waiting", "idle", "paused", "orphaned", "stopp
 """States that are written. `stalled`, `dead` and `unknown` are worked out by readers, see `derive_state`."""
 
 IDLE_REASONS = ("no_task", "waiting_for_task", "budget_spent", "finished")
-ASKING = ("permission", "plan")
-"""The reasons of who waits for a person's answer to a question."""
-WAITING_REASONS = (*ASKING, "rate_limit", "leader_gone")
+WAITING_REASONS = ("permission", "plan", "rate_limit", "leader_gone")
 WHY_STOPPED = {
     "asked": "was asked to",
     "killed": "was ended from outside",

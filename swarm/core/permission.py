@@ -67,6 +67,12 @@ class Resolution(Value):
     extra: Mapping[str, Any] = EMPTY
 
 
+def called(one: PermissionRequest | Resolution) -> str:
+    """Return how people call a question: by its number, `#3`, or by its id where it has none."""
+    number = (one.request or {}).get("number") if isinstance(one, Resolution) else one.number
+    return one.id if number is None else f"#{number}"
+
+
 def request_digest(tool: str, tool_input: Mapping[str, Any], cwd: str) -> str:
     """Return the digest of a call: SHA-256 over its compact JSON with sorted keys."""
     import hashlib

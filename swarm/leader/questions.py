@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from swarm.core.identity import USER
-from swarm.core.permission import PermissionRequest, Resolution, request_digest
+from swarm.core.permission import PermissionRequest, Resolution, called, request_digest
 from swarm.core.shown import local_time
 from swarm.core.spawn import RuleSet
 from swarm.errors import ConfigError, CorruptStateError, StateError
@@ -81,7 +81,7 @@ def _rule_of(request: PermissionRequest, outcome: str) -> str:
         raise ConfigError("only an allowed call can be allowed always; leave that out", code="bad_value")
     if request.suggested_rule is None:
         raise ConfigError(
-            f"no single rule allows what {_name(request.number, request.id)} asks for; allow it this once",
+            f"no single rule allows what {called(request)} asks for; allow it this once",
             code="bad_value",
             details={"request": request.id},
         )
@@ -98,7 +98,7 @@ def _outcome_of(team: Team, request: PermissionRequest) -> Resolution:
 
 
 def _too_late(resolution: Resolution) -> StateError:
-    name = _name((resolution.request or {}).get("number"), resolution.id)
+    name = called(resolution)
     note = f": {resolution.note}" if resolution.note else ""
     at = _clock(resolution.at)
     if resolution.outcome == "expired":
@@ -117,10 +117,6 @@ def _too_late(resolution: Resolution) -> StateError:
             "at": resolution.at,
         },
     )
-
-
-def _name(number: object, request_id: str) -> str:
-    return f"#{number}" if number is not None else f"question {request_id}"
 
 
 def _clock(time: str) -> str:

@@ -24,7 +24,7 @@ def examine_permissions(team: Team) -> Iterator[Finding]:
         yield Finding(
             kind="damaged_request",
             path=path,
-            what="it is no permission request, and nobody can answer it",
+            what="it is no question, and nobody can answer it",
             remedy="it is set aside",
             mend=partial(set_aside, team, path),
         )

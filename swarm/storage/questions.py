@@ -27,15 +27,6 @@ def was_left_open(resolution: Resolution) -> bool:
     return resolution.outcome == "expired" and resolution.note not in (None, NOBODY_ANSWERED)
 
 
-def number_of(team: Team, request_id: str) -> int | None:
-    """Return the number by which people call a question, None where that cannot be told."""
-    with suppress(SwarmError):
-        found = team.permissions.find(request_id)
-        number = (found.request or {}).get("number") if isinstance(found, Resolution) else found.number
-        return number if isinstance(number, int) else None
-    return None
-
-
 def asker_of(team: Team, request: PermissionRequest) -> Asker:
     """Tell whether the life that asked may still wait; a damaged record proves nothing."""
     try:

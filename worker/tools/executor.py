@@ -181,20 +181,11 @@ class Turn:
         return _Ended(at=at, kept=Kept(text=tool_text(text)), is_error=True, elapsed=0.0, movable=False)
 
     async def _run(self, at: int) -> None:
-        began, waited = time.monotonic(), 0.0
-
-        async def gate(tool: Tool[Any], given: ToolInput, call: Call) -> Decision:
-            nonlocal waited
-            asked = time.monotonic()
-            try:
-                return await self._gate(tool, given, call)
-            finally:
-                waited += time.monotonic() - asked  # a person's time, and not the tool's
-
+        began, gate = time.monotonic(), _Timed(self._gate)
         output = await live(self._calls[at], self._tools, self._context, gate)
         if output.is_error and self._calls[at].get("name") == _SHELL:
             self._failed_command = _shown(self._calls[at])
-        ended = self._map(at, output, max(0.0, time.monotonic() - began - waited))
+        ended = self._map(at, output, max(0.0, time.monotonic() - began - gate.seconds))
         if len(ended.kept.text) > self._share:
             self._held.append(ended)
         else:
@@ -274,3 +265,18 @@ def _shown(call: Block) -> str:
     given = call.get("input")
     command = " ".join(str(given.get("command", "") if isinstance(given, dict) else "").split())
     return command if len(command) <= _SHOWN_CHARS else command[: _SHOWN_CHARS - 1] + "…"
+
+
+class _Timed:
+    """A gate that knows how long it took: what a person needs for an answer is no time of the tool."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self.seconds = 0.0
+
+    async def __call__(self, tool: Tool[Any], given: ToolInput, call: Call) -> Decision:
+        began = time.monotonic()
+        try:
+            return await self._gate(tool, given, call)
+        finally:
+            self.seconds += time.monotonic() - began

@@ -52,7 +52,7 @@ async def test_it_is_read_and_nothing_follows(team: LiveTeam) -> None:
     looks = [call("Bash", {"command": command}) for command in ("git log", "git branch -a")]
     writes = [call("Write", {"file_path": name, "content": "x\n"}) for name in ("first.md", "second.md")]
 
-    answers: list[Reply | str] = [
+    turns: list[Reply | str] = [
         reply(*looks),
         reply(asks[0]),
         reply(asks[1]),
@@ -61,7 +61,7 @@ async def test_it_is_read_and_nothing_follows(team: LiveTeam) -> None:
         "Done.",
         reply(writes[1]),
     ]
-    with MessagesApi([*answers, "Task: 99 deploy\n\nAgent: team-lead@demo"]) as api:
+    with MessagesApi([*turns, "Task: 99 deploy\n\nAgent: team-lead@demo"]) as api:
         begin(team, api)
         await say(team, "1", "deny")
         await say(team, "2", "allow")

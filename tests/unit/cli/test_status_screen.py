@@ -10,7 +10,7 @@ from swarm.core.breaking import width
 from swarm.storage.team import Team
 from tests.support.questions import ask
 from tests.unit.cli.conftest import Swarm
-from tests.unit.cli.steps import a_record, add, on_a_terminal, with_members
+from tests.unit.cli.steps import a_record, add, claimed, on_a_terminal, with_members
 
 GONE_PID = 2**22 + 1
 
@@ -58,6 +58,17 @@ def test_it_fits_with_a_prompt_below_it(crowd: tuple[str, ...], columns: int, ro
     assert max(map(width, lines)) <= columns
 
 
+def test_on_a_narrow_terminal_no_line_is_left_to_it(team: Team, demo: Swarm) -> None:
+    add(demo, "one")
+    claimed(demo, add(demo, "two"))
+    ask(team)
+
+    lines = screen(34, 40, "-t", "demo")
+
+    assert max(map(width, lines)) <= 34
+    assert "swarm approve 1 -t demo says yes" in " ".join(map(str.strip, lines))
+
+
 def test_what_needs_a_hand_is_shown_and_the_rest_is_counted(crowd: tuple[str, ...]) -> None:
     lines = screen(80, 24)
     shown = {match[1]: line for line in lines if (match := re.match(r"  (w\d|builder-\d+) ", line))}
@@ -76,6 +87,25 @@ def test_what_needs_a_hand_is_shown_and_the_rest_is_counted(crowd: tuple[str, ..
     ]
 
 
+@pytest.mark.parametrize("reason", ["permission", "plan"])
+def test_who_waits_for_a_person_is_shown_where_there_is_room_for_few(
+    crowd: tuple[str, ...], team: Team, reason: str
+) -> None:
+    asked = ask(team, agent="builder-15")
+    team.agents.save(a_record("builder-15", "waiting", reason=reason, on=asked.id, task="1"))
+
+    (line,) = (line for line in screen(80, 20) if line.startswith("  builder-15 "))
+    assert " asks #1: task 1 Write the" in line
+
+
+def test_who_asks_is_shown_with_the_number_of_the_question(team: Team) -> None:
+    asked = ask(team)
+    team.agents.update("w1", reason="permission", on=asked.id)
+    (line,) = [line for line in screen(160, 24) if line.startswith("  w1 ")]
+    assert " asks #1" in line
+    assert asked.id not in line
+
+
 def test_who_ended_as_its_model_could_not_be_asked_says_why(team: Team, demo: Swarm) -> None:
     add(demo, "one")
     why = "no access: the key is not valid; check ANTHROPIC_API_KEY"
@@ -86,23 +116,6 @@ def test_who_ended_as_its_model_could_not_be_asked_says_why(team: Team, demo: Sw
     assert f"failed: {why}" in row
     assert lines[-1] == "swarm restart w1 starts it anew once its model answers"
     assert demo("status", "--json").json()["agents"][0]["why"] == why
-
-
-@pytest.mark.parametrize(
-    ("reason", "unknown"), [("permission", "asks for permission"), ("plan", "hands in a plan")]
-)
-def test_who_waits_for_a_person_is_shown_first_and_with_the_number_of_its_question(
-    crowd: tuple[str, ...], team: Team, reason: str, unknown: str
-) -> None:
-    asked = ask(team, agent="builder-14")
-    for name in ("builder-14", "builder-15"):
-        on = asked.id if name == "builder-14" else "perm-1"
-        team.agents.save(a_record(name, "waiting", reason=reason, on=on, task="1"))
-
-    shown = {line.split()[0]: line for line in screen(80, 24) if line.startswith("  builder-")}
-
-    assert " asks #1: task 1 Write the" in shown["builder-14"]
-    assert f" {unknown}: task 1 Write the" in shown["builder-15"]
 
 
 def test_where_there_is_room_nothing_is_left_out(crowd: tuple[str, ...]) -> None:
