@@ -57,7 +57,9 @@ def rows(
     if not agents:
         return
     kept = agents if room is None or len(agents) < room else _most_pressing(agents, max(room, _ROOM_LEAST))
-    cells = [_HEAD, *(_row(agent, subjects, asked, now) for agent in kept)]
+    found = [_row(agent, subjects, asked, now) for agent in kept]
+    filled = [any(column) for column in zip(*found, strict=True)]
+    cells = [tuple(name if some else "" for name, some in zip(_HEAD, filled, strict=True)), *found]
     limit = io.columns - len(_INDENT) if io.columns else None
     heading, *aligned = align(cells, limit=limit, flexible=_DOES, dispensable=_DISPENSABLE)
     yield paint(f"{_INDENT}{'  '.join(heading)}".rstrip(), "dim", enabled=io.color)

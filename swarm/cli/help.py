@@ -5,7 +5,7 @@ from __future__ import annotations
 from swarm.cli.grammar import GLOBALS, HELP, VERSION, Option, Verb
 from swarm.cli.table import GROUPS, VERBS
 
-WIDTH = 100
+WIDTH = 80
 _INDENT = 2
 _COLUMN_MAX = 34
 
@@ -38,7 +38,7 @@ def render_main() -> str:
             _wrap("Teams of coding agents that coordinate through files.", _INDENT),
             _section("Verbs", rows),
             _section("Options", options),
-            "swarm VERB --help says more about each. To see a team at work, without a key: swarm demo",
+            "swarm VERB --help says more about each.\nTo see a team at work, without a key: swarm demo",
         ]
     )
 

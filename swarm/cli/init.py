@@ -28,7 +28,7 @@ _TEAM = (Group(name="builder"), Group(name="reviewer"))
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:/@-]*", re.ASCII)
 _WITH = re.compile(r"(.*?)(?:^|\s+)with\s+(\S+)\s*", re.DOTALL)
 _NONE = "-"
-_EXAMPLE = "show an example"
+_EXAMPLE = "write an example, which runs without a key"
 _NOT_IN_A_RULE = frozenset(";&|<>$`(){}\\*\n")
 T = TypeVar("T")
 
@@ -48,16 +48,36 @@ def init(args: Mapping[str, Any], io: Io) -> int:
     schema = os.path.join(folder, SCHEMA_FILE_NAME)
     if not os.path.lexists(schema):
         _write_new(schema, schema_text(), folder)
-    io.print(printable(path))
-    io.note(f"written, with {printable(schema)} for editors; look at it, then: swarm run {printable(path)}")
+    _tell(printable(path), printable(schema), io)
     if wish is not None:
         _note_what_is_missing(wish, folder, io)
+    io.note(f"look at it, then: {'' if wish is None else _first(wish, io)}swarm run {printable(path)}")
     return 0
 
 
+def _tell(path: str, schema: str, io: Io) -> None:
+    """Print the file's name for programs; a person who sees both streams reads one sentence."""
+    if io.is_terminal() and io.err.isatty() and not io.quiet:
+        io.note(f"{path} is written, with {schema} for editors")
+    else:
+        io.print(path)
+        io.note(f"written, with {schema} for editors")
+
+
+def _first(wish: Wish, io: Io) -> str:
+    """Return the command that has to come before the run."""
+    needs_key = wish.model != SCRIPTED_MODEL and not _has_key(io)
+    return f"export {_KEYS[0]}=...; " if needs_key else ""
+
+
 def _note_what_is_missing(wish: Wish, folder: str, io: Io) -> None:
-    if wish.model != SCRIPTED_MODEL and not _has_key(io):
-        io.note(f"{printable(wish.model)} needs a key: set ANTHROPIC_API_KEY first")
+    if wish.model == SCRIPTED_MODEL:
+        io.note(
+            "nothing would be done yet: the scripted model plays only the turns that you write in the file, "
+            "under script; name another model there to have the work done"
+        )
+    elif not _has_key(io):
+        io.note(f"{printable(wish.model)} needs a key, and none is set")
     if not wish.verify:
         io.note("nothing checks the work, so that it will be reported as unverified; verify: changes that")
     if not GitWorkspace(folder, io.environ).has_git_files():
@@ -82,12 +102,13 @@ def _wish(args: Mapping[str, Any], folder: str, io: Io) -> Wish | None:
     desk = _Desk(io)
     if asks:
         desk.say(
-            "A team file in three questions. Enter takes what stands in brackets; Ctrl-C leaves nothing."
+            "A team file in three questions, or an example with Enter at the first. Enter takes what stands "
+            "in brackets; Ctrl-C leaves nothing."
         )
     description = _description(given, desk)
     if description is None:
         return None
-    groups, model = _workers(given, desk if asks else None, io)
+    groups, model = _workers(given, desk if asks else None)
     verify = _checks(given, folder, desk if asks else None)
     return Wish(
         description=description,
@@ -107,14 +128,16 @@ def _description(given: Mapping[str, Any], desk: _Desk) -> str | None:
     )
 
 
-def _workers(given: Mapping[str, Any], desk: _Desk | None, io: Io) -> tuple[tuple[Group, ...], str]:
+def _workers(given: Mapping[str, Any], desk: _Desk | None) -> tuple[tuple[Group, ...], str]:
     """Return who works, and with which model; one answer tells both."""
     groups = parse_groups(_text(given["teammates"])) if "teammates" in given else _TEAM
-    model = _model(given["model"]) if "model" in given else DEFAULT_MODEL if _has_key(io) else SCRIPTED_MODEL
+    model = _model(given["model"]) if "model" in given else DEFAULT_MODEL
     if desk is None or {"teammates", "model"} <= given.keys():
         return groups, model
 
     def read(text: str) -> tuple[tuple[Group, ...], str]:
+        if text.split()[-1:] == ["with"]:
+            raise ConfigError(f"write a model behind with, such as {DEFAULT_MODEL}", code="bad_value")
         found = _WITH.fullmatch(text)
         who, which = (text, model) if found is None else (found[1], _model(found[2]))
         return parse_groups(who) if who.strip() else groups, which
@@ -131,7 +154,7 @@ def _checks(given: Mapping[str, Any], folder: str, desk: _Desk | None) -> tuple[
     found = find_check(folder)
     if desk is None:
         return () if found is None else (found,)
-    said = desk.ask(f"Which command must pass when it is done? ({_NONE} for none)", found or _NONE, _text)
+    said = desk.ask(f"Which command must pass when it is done? ({_NONE} for none)", found or _NONE, _check)
     return () if said == _NONE else (said,)
 
 
@@ -172,6 +195,13 @@ def _text(text: str) -> str:
             details={"value": text},
         )
     return text.strip()
+
+
+def _check(text: str) -> str:
+    """Return a command; a number would be one only by accident."""
+    if text != _NONE and not any(map(str.isalpha, text)):
+        raise ConfigError(f"{text} is no command; such as pytest -q, or {_NONE} for none", code="bad_value")
+    return _text(text)
 
 
 def _model(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,14 +14,16 @@ from swarm.errors import ConfigError
 from swarm.teamfile.members import members
 from swarm.teamfile.plan import Plan, plan_as_json, plan_tasks, render_graph
 from swarm.teamfile.plan import plan as plan_file
+from swarm.teamfile.starter import STARTER_FILE_NAME
 
 _PIPE_WIDTH = 100
 
 
 def validate(args: Mapping[str, Any], io: Io) -> int:
     """Check a file and say all that is wrong; with `--json` its plan is printed, as by `swarm plan`."""
+    file = _file(args)
     try:
-        team = read_team_file(args["file"]).team
+        team = read_team_file(file).team
     except ConfigError as error:
         print_error(error, io)
         _note_others(error, io)
@@ -29,18 +32,26 @@ def validate(args: Mapping[str, Any], io: Io) -> int:
         io.print_json(plan_as_json(plan_file(team)))
     else:
         parts = (count(len(members(team)), "teammate"), count(len(team.tasks), "task"))
-        io.print(f"{printable(args['file'])} is right: team {team.name}, {', '.join(parts)}")
+        io.print(f"{printable(file)} is right: team {team.name}, {', '.join(parts)}")
     return 0
 
 
 def plan(args: Mapping[str, Any], io: Io) -> int:
     """Draw the tasks of a file."""
-    planned = plan_file(read_team_file(args["file"]).team)
+    planned = plan_file(read_team_file(_file(args)).team)
     if io.json:
         io.print_json(plan_as_json(planned))
     else:
         _draw(planned, args["format"], io)
     return 0
+
+
+def _file(args: Mapping[str, Any]) -> str:
+    """Return the file that is named, else the one that `swarm init` writes."""
+    given: str | None = args["file"]
+    if given is None and not os.path.lexists(STARTER_FILE_NAME):
+        raise ConfigError(f"which team file? there is no {STARTER_FILE_NAME} here", code="bad_usage")
+    return STARTER_FILE_NAME if given is None else given
 
 
 def graph(args: Mapping[str, Any], io: Io) -> int:

@@ -68,10 +68,7 @@ def demo(args: Mapping[str, Any], io: Io) -> int:
     with teams_lock(Layout(root=io.root), io.settings, io.clock):  # where this is refused, nothing is made
         scratch = make_scratch(examples_dir() / "demo")
     io.note(f"A scratch copy of the example is in {scratch}")
-    code = _go(read_team_file(str(scratch / "team.yaml")), options, io)
-    io.flush()
-    io.note("No model was called: the scripted model played the turns that stand in the team file.")
-    return code
+    return _go(read_team_file(str(scratch / "team.yaml")), options, io)
 
 
 def _options(args: Mapping[str, Any], io: Io, workspace: str | None) -> RunOptions:
@@ -138,7 +135,22 @@ def drive(
             io.print_json(render_result(result))
         else:
             print_closing(team, result, io)
+            io.flush()
+            _tell_what_was_played(loaded, io)
     return result.exit_code
+
+
+def _tell_what_was_played(loaded: LoadedTeamFile, io: Io) -> None:
+    """Say that no model was called, and that nothing was done where the scripts call no tool."""
+    if any(member.model != SCRIPTED_MODEL for member in members(loaded.team)):
+        return
+    if any(turn.calls for task in loaded.team.tasks for turn in task.script):
+        io.note("No model was called: the scripted model played the turns that stand in the team file.")
+    else:
+        io.note(
+            "Nothing was done: the scripted model plays only the turns that stand in the team file, and none "
+            "of them calls a tool. Write such turns under script, or name another model."
+        )
 
 
 def _tell(team: Team, loaded: LoadedTeamFile, options: RunOptions, io: Io) -> None:

@@ -171,9 +171,10 @@ class Io:
 
 
 def _size_of(stream: TextIO) -> tuple[int, int]:
+    """Return columns and lines of the terminal that a stream is; zeros where it is none."""
     try:
         return os.get_terminal_size(stream.fileno()) if stream.isatty() else (0, 0)
-    except OSError:
+    except (OSError, ValueError):
         return 0, 0
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from swarm.cli.events import event_line, event_style
 from swarm.cli.render import ago
@@ -15,9 +15,9 @@ from swarm.core.agent import AgentRecord
 from swarm.core.fields import EMPTY
 from swarm.core.identity import LEADER
 from swarm.core.permission import PermissionRequest, called
-from swarm.core.roster import Roster
+from swarm.core.roster import Member, Roster
 from swarm.core.table import TaskTable
-from swarm.core.task import Task
+from swarm.core.task import Task, name_tasks
 from swarm.core.times import parse_time
 from swarm.leader.activity import Activity, TranscriptTail
 from swarm.storage import syscalls
@@ -120,7 +120,7 @@ class Looker:
             read=used.prompt_tokens,
             written=used.output_tokens,
             tasks=self._rows[1],
-            agents=tuple(self._agents(roster, asked)),
+            agents=tuple(self._agents(roster, table, asked)),
             questions=asked,
             happened=self._news.look(),
             colors={member.name: member.color or "" for member in roster.members},
@@ -132,7 +132,9 @@ class Looker:
             self._roster = stamp, self._team.roster.load()
         return self._roster[1]
 
-    def _agents(self, roster: Roster, questions: tuple[PermissionRequest, ...]) -> Iterable[AgentRow]:
+    def _agents(
+        self, roster: Roster, table: TaskTable, questions: tuple[PermissionRequest, ...]
+    ) -> Iterable[AgentRow]:
         numbers = {question.id: called(question) for question in questions}
         for member in roster.members:
             record = self._record(member.name) if member.name != LEADER else None
@@ -148,7 +150,7 @@ class Looker:
                 name=member.name,
                 state=state,
                 color=member.color or "",
-                why=why(record, state, silent, self._team.clock.now()),
+                why=why(record, state, silent, self._team.clock.now(), _needed(table, member, record)),
                 task=record.task or "",
                 asks=numbers.get(record.on or "") if record.reason in ("permission", "plan") else None,
                 activity=tail.look(),
@@ -207,8 +209,20 @@ def _task_row(task: Task, table: TaskTable) -> TaskRow:
     )
 
 
-def why(record: AgentRecord, state: str, silent: float | None, now: float) -> str:
-    """Return in a few words why an agent is in this state; empty where the state says it all."""
+def _needed(table: TaskTable, member: Member, record: AgentRecord) -> tuple[str, ...]:
+    """Return the tasks that an idle agent waits for: all that hold back the next one that is for it."""
+    if record.reason != "waiting_for_task" or record.on is None:
+        return ()
+    expected = table.lowest_expected(member.name, member.role)
+    blockers = table.open_blockers(expected) if expected is not None else ()
+    return blockers if record.on in blockers else (record.on,)
+
+
+def why(record: AgentRecord, state: str, silent: float | None, now: float, needed: Sequence[str] = ()) -> str:
+    """Return in a few words why an agent is in this state; empty where the state says it all.
+
+    `needed` are the tasks that it waits for.
+    """
     reason = record.reason or ""
     if state == "stalled":
         return f"silent {ago(silent or 0.0)}"
@@ -217,8 +231,8 @@ def why(record: AgentRecord, state: str, silent: float | None, now: float) -> st
         left = _left(record.until, now)
         return f"{words}, {left}" if left and reason != "permission" else words
     if state == "idle":
-        if reason == "waiting_for_task" and record.on:
-            return f"needs task {record.on}"
+        if needed:
+            return f"needs {name_tasks(needed)}"
         return _IDLE.get(reason, reason.replace("_", " "))
     return _ENDED.get(reason, "") if state == "stopped" else ""
 

@@ -14,7 +14,7 @@ from swarm.cli.columns import clip, clip_start
 from swarm.cli.presence import agent_object, look
 from swarm.cli.render import count, paint, printable
 from swarm.cli.session import Io, the_team
-from swarm.core.breaking import width
+from swarm.core.breaking import hanging, width
 from swarm.core.money import shown_usd, usd_of
 from swarm.core.permission import PermissionRequest, called
 from swarm.core.roster import Roster
@@ -78,7 +78,7 @@ def _screen(team: Team, io: Io, *, named: bool) -> Iterator[str]:
         grace_seconds=io.settings.orphan_grace_seconds if leader == "gone" else None,
         failed=tuple(shown.task.id for shown in board.tasks if shown.task.status == "failed"),
     )
-    below = [clip(line, io.columns or sys.maxsize) for line in advice(stand, agents)]
+    below = [line for told in advice(stand, agents) for line in hanging(told, io.columns, 2)]
     taken = len(above) + len(below) + bool(agents) + bool(below) + 1
     subjects = {shown.task.id: shown.task.subject for shown in board.tasks}
     names = {one.id: called(one) for one in asked}

@@ -65,7 +65,7 @@ def _draw_until_left(
 def _rows(lines: list[str], size: tuple[int, int], io: Io, notes: list[str]) -> list[str]:
     """Return what fits, with the time and the way out in the last row."""
     columns, rows = size
-    said = notes[-1] if notes else f"{time.strftime('%H:%M:%S')}  q or Ctrl-C leaves; the team goes on"
+    said = notes[-1] if notes else f"{time.strftime('%H:%M:%S')}  q or Ctrl-C leaves, and changes nothing"
     foot = paint(clip(printable(said), columns), "dim", enabled=io.color)
     shown = lines[: rows - 1]
     return [*shown, *[""] * (rows - 1 - len(shown)), foot]

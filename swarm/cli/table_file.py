@@ -6,6 +6,7 @@ from swarm.cli.grammar import Verb
 from swarm.cli.verb_parts import FORMAT, JSON, flag, place, text
 
 FILE = place("file", "The team file: YAML, TOML or JSON.")
+_FILE = place("file", "The team file; default team.yaml here.", optional=True)
 
 FILE_VERBS = (
     Verb(
@@ -30,14 +31,14 @@ FILE_VERBS = (
         path=("validate",),
         help="Check a team file; name the first fault with its line.",
         handler="swarm.cli.plan:validate",
-        positionals=(FILE,),
+        positionals=(_FILE,),
         options=(JSON,),
     ),
     Verb(
         path=("plan",),
         help="Show the task graph of a team file, its waves and its critical path.",
         handler="swarm.cli.plan:plan",
-        positionals=(FILE,),
+        positionals=(_FILE,),
         options=(FORMAT, JSON),
     ),
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from swarm.core.identity import LEADER, same_name
+from swarm.core.identity import LEADER, USER, same_name
 from swarm.errors import StateError
+from swarm.leader.progress import all_finished
 from swarm.settings import Settings
 from swarm.storage.clock import SystemClock
 from swarm.storage.listing import TeamListing, list_teams
@@ -17,14 +18,31 @@ def refuse_occupied(root: str, name: str, workspace: str, settings: Settings) ->
     """Refuse a name that exists, and a workspace in which another run is going on now."""
     for listing in list_teams(root):
         if same_name(listing.name, name):
-            running = _is_led(listing, root, settings)
-            way_out = "is running now" if running else f"exists; swarm resume {listing.name} takes up its run"
             raise StateError(
-                f"team {listing.name} {way_out}; give this run another name with --name",
+                f"team {listing.name} {_stands(listing, root, settings)}; give this run another name with "
+                "--name",
                 code="name_taken",
                 details={"value": name, "taken": listing.name},
             )
     refuse_busy_workspace(root, workspace, settings)
+
+
+def _stands(listing: TeamListing, root: str, settings: Settings) -> str:
+    """Return how a team stands whose name is wanted for another, and what could be done with it."""
+    if _is_led(listing, root, settings):
+        return "is running now"
+    archive = f"swarm team archive {listing.name} puts it away"
+    if not listing.native:
+        return "exists"
+    team = open_team(root, listing.name, settings, SystemClock())
+    try:
+        is_over = all_finished(team.tasks(USER).table())
+        has_run = os.path.exists(team.layout.team_file)
+    finally:
+        team.close()
+    if has_run and not is_over:
+        return f"exists; swarm resume {listing.name} takes up its run"
+    return f"exists, and {'its run is over' if has_run else 'has no run'}; {archive}"
 
 
 def refuse_busy_workspace(

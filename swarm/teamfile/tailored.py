@@ -16,6 +16,7 @@ from swarm.values import Value
 BUDGET_USD = 5
 _SUBJECT_CHARS = 100
 _WORKER = "builder"
+_PAIR = 2
 _NUMBER = re.compile(r"\d{1,4}", re.ASCII)
 _GROUP = re.compile(r"(?:(\d{1,4})\s+)?(\S+?)(?:\s+x?(\d{1,4}))?", re.ASCII)
 
@@ -101,7 +102,8 @@ def tailored_text(name: str, wish: Wish, *, schema: str) -> str:
     lines = [*_model(wish), _PERMISSIONS.format(allow=_list(wish.allow))[:-1]]
     for group in wish.groups:
         count = f", count: {group.count}" if group.count > 1 else ""
-        names = f"  # {group.name}-1 … {group.name}-{group.count}" if group.count > 1 else ""
+        between = ", " if group.count == _PAIR else " … "
+        names = f"  # {group.name}-1{between}{group.name}-{group.count}" if group.count > 1 else ""
         lines.append(f"  - {{name: {_plain(group.name)}{count}}}{names}")
     return head + "\n".join([*lines, "", "tasks:", *_tasks(wish)]) + "\n"
 
@@ -111,7 +113,7 @@ def _model(wish: Wish) -> Iterator[str]:
         yield "model: scripted                 # plays the scripts below: no API key, no cost"
         return
     model = f"model: {_plain(wish.model)}"
-    yield f"{model:<31} # asks the Messages API; needs a key"
+    yield f"{model:<31} # asks the Messages API; needs a key: export ANTHROPIC_API_KEY=..."
     if wish.has_price:
         yield f"budget: {{usd: {BUDGET_USD}}}                # what it may cost at most, in US dollars"
 

@@ -71,7 +71,11 @@ def project(shell: Shell) -> Path:
 
 def test_what_it_asks_and_writes_can_be_run(shell: Shell, project: Path) -> None:
     session = Session(shell, "init")
-    for prompt, answer in (("do?", "Mend the shop"), ("model?", "builder 2, reviewer"), ("is done?", "")):
+    for prompt, answer in (
+        ("do?", "Mend the shop"),
+        ("model?", "builder 2, reviewer with scripted"),
+        ("is done?", ""),
+    ):
         session.until(prompt)
         session.type(f"{answer}\n")
     assert session.end() == 0, session.shown
@@ -84,6 +88,7 @@ def test_what_it_asks_and_writes_can_be_run(shell: Shell, project: Path) -> None
         ("work", True),
         ("review", True),
     ]
+    assert "Nothing was done: the scripted model plays only" in shell.swarm("resume").err
     report = Path(ended.json()["report"]).read_text(encoding="utf-8")
     assert "not committed" not in report
     assert git(project, "status", "--porcelain").split() == ["??", "team.schema.json", "??", "team.yaml"]

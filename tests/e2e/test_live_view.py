@@ -219,3 +219,17 @@ def test_a_pipe_gets_plain_lines_with_each_question_in_full(shell: Shell) -> Non
     assert "- import requests" in text
     assert all(f"w1 was allowed #{number} by user" in text for number in (1, 2, 3))
     assert "\x1b" not in text
+
+
+def test_what_is_said_at_the_end_is_broken_at_words_on_a_terminal(shell: Shell) -> None:
+    """And the command to go on with still is one, as the shell takes it."""
+    command = f"touch {' '.join(f'a-rather-long-name-{number}.txt' for number in range(4))}"
+    script = [{"calls": [{"Bash": {"command": command}}]}, {"say": "Done."}]
+    file = write_team(shell, [a_task("a", script)], permissions={"mode": "default"})
+    with terminal(shell, "run", file, "--headless") as seen:
+        assert seen.wait_for_end() == 5
+        lines = [line for line in seen.lines if line]
+    start = next(at for at, line in enumerate(lines) if line.startswith("go on "))
+    assert lines[start].endswith(" \\")
+    words = set(" ".join(lines).replace("\\", " ").split())
+    assert {"permitted:", "mode", "default.", "Nobody", "a-rather-long-name-3.txt)'"} <= words

@@ -202,3 +202,21 @@ def test_a_repository_without_git_is_refused_before_anything_is_made(shell: Shel
         "work could not be committed\n"
     )
     assert not (shell.root / "teams" / "t1").exists()
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ([{"say": "Done."}], "exists, and its run is over; swarm team archive t1 puts it away; give"),
+        ([{"calls": [{"Read": {"file_path": "no"}}]}], "exists, and its run is over"),
+    ],
+)
+def test_a_name_that_a_run_that_is_over_has_is_said_to_be_that(
+    shell: Shell, script: list[dict[str, object]], told: str
+) -> None:
+    file = write_team(shell, [a_task("a", script)])
+    shell.swarm("run", file)
+
+    again = shell.swarm("run", file)
+
+    assert (again.code, again.err.startswith(f"error: team t1 {told}")) == (4, True), again.err

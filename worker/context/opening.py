@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from swarm.core.tags import TASK_REPORT, TASK_TEXT, TRUST_NONE, letter, one_line, tool_text, trust_of
 from swarm.core.task import Task, worded_by
+from swarm.core.untrusted import plain_line
 from worker.context.agent import AgentContext
 from worker.messages import Message, user_message
 from worker.prompts import load_prompt
@@ -25,12 +26,12 @@ def opening(agent: AgentContext, task: Task, blockers: Sequence[Task]) -> Messag
 
 def _the_task(agent: AgentContext, task: Task) -> str:
     whom = f"{agent.name}, {one_line(agent.role)}" if agent.role else agent.name
-    lines = [f"# Your task: {task.id} · {one_line(task.subject)}", "", f"For {whom} in team {agent.team}."]
+    lines = [f"# Your task: {task.id}", "", f"For {whom} in team {agent.team}."]
     author = worded_by(task)
-    said = task.description.strip() or task.subject.strip()
-    lines += ["", letter(TASK_TEXT, said, task=task.id, from_=author, trust=trust_of(author))]
-    if task.files:
-        lines += ["", f"Files that it may write: {', '.join(map(one_line, task.files))}"]
+    subject, said = task.subject.strip(), task.description.strip()
+    origin = {"task": task.id, "subject": subject if said else "", "from_": author, "trust": trust_of(author)}
+    files = f"\n\nFiles that it may write: {', '.join(map(plain_line, task.files))}" if task.files else ""
+    lines += ["", letter(TASK_TEXT, f"{said or subject}{files}", **origin)]
     if task.verify:
         lines += [
             "",
@@ -46,23 +47,20 @@ def _input_of(blocker: Task) -> str:
 
 def _input_lines(blocker: Task) -> Iterator[str]:
     by = f", done by {one_line(blocker.owner)}" if blocker.owner else ""
-    yield f"# Result of task {blocker.id} · {one_line(blocker.subject)}{by}"
+    yield f"# Result of task {blocker.id}{by}"
     yield ""
-    if blocker.result is None:
-        yield "(no result was recorded)"
+    origin = {"task": blocker.id, "subject": blocker.subject, "from_": blocker.owner, "trust": TRUST_NONE}
+    result = blocker.result
+    if result is None:
+        yield letter(TASK_REPORT, "(no result was recorded)", **origin)
         return
-    said = blocker.result.summary.strip() or "(no summary)"
-    yield letter(TASK_REPORT, said, task=blocker.id, from_=blocker.owner, trust=TRUST_NONE)
-    facts = (
-        ("Files", blocker.result.files),
-        ("Kept outside git", blocker.result.artifacts),
-        ("Not checked", blocker.result.not_checked),
-    )
-    for title, values in facts:
-        if values:
-            yield f"{title}: {one_line(', '.join(values))}"
-    if blocker.result.commit:
-        yield f"Commit: {one_line(blocker.result.commit)}"
+    told = {"Kept outside git": result.artifacts, "Not checked": result.not_checked}
+    facts = [f"{title}: {plain_line(', '.join(values))}" for title, values in told.items() if values]
+    yield letter(TASK_REPORT, "\n".join([result.summary.strip() or "(no summary)", *facts]), **origin)
+    if result.files:
+        yield f"Files: {one_line(', '.join(result.files))}"
+    if result.commit:
+        yield f"Commit: {one_line(result.commit)}"
 
 
 def _earlier_attempts(task: Task) -> str | None:

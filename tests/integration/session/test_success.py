@@ -55,7 +55,9 @@ async def test_the_transcript_tells_the_whole_session_in_order(make) -> None:
     assert lines[3]["block"]["content"].startswith("hello")
     assert lines[3]["elapsed_seconds"] >= 0
     assert (lines[5]["why"], lines[5]["outcome"]) == ("completed", "completed")
-    assert "Your task: 1 · Do the job" in final_text(lines[1]["message"])
+    assert '# Your task: 1\n\nFor w1 in team demo.\n\n<task-text task="1" from="user" ' in final_text(
+        lines[1]["message"]
+    )
     team.messages("w1", lines[0]["session"])
 
 
@@ -84,8 +86,7 @@ async def test_results_of_the_tasks_before_are_in_the_first_message(make) -> Non
     await team.session("w1")
 
     opening = final_text(team.messages("w1", team.sessions("w1")[1])[0])
-    report = '<task-report task="1" from="w1" trust="none">\nTwo callers: a.py and b.py.\n</task-report>'
-    assert report in opening
+    assert 'from="w1" trust="none">\nTwo callers: a.py and b.py.\n</task-report>' in opening
 
 
 async def test_task_update_ends_the_task_after_the_whole_batch(make) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from swarm.values import Value
 from tests.support.messages_api.render import Body, Piece, blocks_of, merged, render, settings
 
-_TASK = re.compile(r"^# Your task: (\S+) ·", re.MULTILINE)
+_TASK = re.compile(r"^# Your task: (\S+)", re.MULTILINE)
 _AGENT = re.compile(r"^For ([^,\n]+?)(?:, [^\n]*)? in team ", re.MULTILINE)
 _SECRET = ("x-api-key", "authorization")
 

@@ -52,6 +52,9 @@ def test_three_answers_make_a_team(swarm: Swarm, here: Path) -> None:
     assert (ran.code, ran.out) == (0, "team.yaml\n")
     assert ran.err.count("?") == 3
     assert swarm("validate", "team.yaml").out == "team.yaml is right: team shop, 3 teammates, 2 tasks\n"
+    assert swarm("validate").out == swarm("validate", "team.yaml").out
+    assert swarm("plan").out == swarm("plan", "team.yaml").out
+    assert "# builder-1, builder-2\n" in (here / "team.yaml").read_text()
     team = made().team
     assert (team.name, team.description, team.model) == ("shop", WISH, "claude-sonnet-5-5")
     assert [(one.name, one.count) for one in team.teammates] == [("builder", 2), ("reviewer", None)]
@@ -81,9 +84,22 @@ def test_enter_takes_what_is_found_in_the_folder(here: Path) -> None:
     assert "git" not in ran.err.rpartition("written")[2]
 
 
-def test_without_a_key_nobody_has_to_pay(here: Path) -> None:
-    ran = asked(WISH, "3", "-")
+def test_without_a_key_the_file_is_for_a_model_all_the_same(swarm: Swarm, here: Path) -> None:
+    """One that only plays a script would do nothing of what was wished."""
+    ran = asked(WISH, "", "-")
 
+    assert made().team.model == "claude-sonnet-5-5"
+    assert "needs a key, and none is set" in ran.err
+    assert "then: export ANTHROPIC_API_KEY=...; swarm run team.yaml\n" in ran.err
+    assert "export ANTHROPIC_API_KEY" in (here / "team.yaml").read_text()
+    refused = swarm("run", "team.yaml", "--json")
+    assert (refused.code, refused.error()["code"]) == (2, "no_key")
+
+
+def test_the_scripted_model_is_said_to_do_nothing_yet(here: Path) -> None:
+    ran = asked(WISH, "3 with scripted", "-")
+
+    assert "nothing would be done yet" in ran.err
     team = made().team
     assert (team.model, team.budget) == ("scripted", None)
     assert [(one.name, one.count) for one in team.teammates] == [("builder", 3)]
@@ -101,11 +117,23 @@ def test_nothing_wished_is_the_example(here: Path) -> None:
 
 def test_what_cannot_be_is_asked_again(here: Path) -> None:
     ran = asked(
-        "\x1b[D", WISH, "team-lead", "builder 99", "a, a", "a with two words", "a with b c", "a", "true"
+        *(
+            "\x1b[D",
+            WISH,
+            "team-lead",
+            "builder 99",
+            "a, a",
+            "a with two words",
+            "a with b c",
+            "with",
+            "a with",
+        ),
+        *("a", "9", "true"),
     )
 
     assert ran.code == 0
-    for told in ("cannot be seen", "is reserved", "1 to 64", "there twice", "write a name"):
+    told_of = ("cannot be seen", "is reserved", "1 to 64", "there twice", "write a name", "write a model")
+    for told in (*told_of, "9 is no command"):
         assert told in ran.err
     assert "\x1b" not in ran.err
     assert [task.key for task in made().team.tasks] == ["work"]

@@ -74,6 +74,17 @@ def test_why_somebody_does_nothing(team: Team, facts: dict[str, Any], state: str
     assert bool(row.why) == bool(why)
 
 
+def test_who_waits_names_all_that_its_next_task_waits_for(demo: Swarm, team: Team) -> None:
+    """As the graph does above it."""
+    for _ in range(2):
+        add(demo, "first", "--owner", "w1")
+    add(demo, "last", "--owner", "w2", "--blocked-by", "1", "--blocked-by", "2")
+    team.agents.save(a_record("w2", "idle", reason="waiting_for_task", on="1"))
+
+    (row,) = Looker(team).look().agents
+    assert row.why == "needs tasks 1 and 2"
+
+
 def test_an_agent_of_another_host_is_what_its_record_says(team: Team) -> None:
     team.agents.save(a_record("w1").replace(host="elsewhere"))
 

@@ -118,6 +118,24 @@ def test_who_ended_as_its_model_could_not_be_asked_says_why(team: Team, demo: Sw
     assert demo("status", "--json").json()["agents"][0]["why"] == why
 
 
+def test_a_column_that_says_nothing_of_anybody_is_not_there(team: Team) -> None:
+    team.agents.save(a_record("w1", "stopped", reason="asked"))
+
+    (heading,) = (line for line in screen(160, 24) if line.startswith("  agent"))
+    assert "heard" not in heading
+
+
+def test_advice_that_does_not_fit_is_all_there(team: Team, demo: Swarm) -> None:
+    add(demo, "one")
+    team.agents.save(a_record("team-lead", pid=GONE_PID))
+    team.agents.save(a_record("w1"))
+
+    assert screen(60, 24)[-2:] == [
+        "swarm resume demo takes the run up again; its teammates",
+        "  wait 60 s for that, and then end",
+    ]
+
+
 def test_where_there_is_room_nothing_is_left_out(crowd: tuple[str, ...]) -> None:
     lines = screen(160, 60)
 

@@ -44,7 +44,7 @@ tasks:
 
 
 def opening(task: str, agent: str = "alice, builder") -> dict:
-    return user(f"# Your task: {task} · Do it\n\nFor {agent} in team demo.\n\nMore.", "Begin.")
+    return user(f"# Your task: {task}\n\nFor {agent} in team demo.\n\nMore.", "Begin.")
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ from worker.model.request import request_body
 from worker.prompts.texts import commit_refused, resumed, verify_failed
 from worker.session.mail import order_in
 
+LETTER = re.compile(r'<(teammate-message|task-text|task-report)(?: [a-z_]+="[^"<>]*")*>\n[^<>]*\n</\1>')
 AGENT = AgentContext(
     name="w1", team="demo", role="builder", run_id="r.w1.1", color=None, model="m", permission_mode="default"
 )
@@ -138,6 +140,21 @@ def _told(messages: list[dict[str, Any]]) -> str:
     for entity, ch in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&amp;", "&")):
         said = said.replace(entity, ch)
     return said.replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    "way",
+    [way for way in LETTERS if way not in {"role", "files of a result", "commit", "owner of a blocker"}],
+)
+def test_no_word_of_an_agent_stands_outside_a_tag(way: str) -> None:
+    """There it would be the word of the person or of the runtime, whose messages these are."""
+
+    def outside(text: str) -> str:
+        return LETTER.sub("", "\n".join(texts_of(sent(LETTERS[way](text)))))
+
+    bad = [one.id for one in CORPUS if outside(one.text) != outside(HARMLESS.text)]
+
+    assert not bad
 
 
 @pytest.mark.parametrize("way", LETTERS)
