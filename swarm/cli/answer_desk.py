@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from swarm.cli.question import reference
 from swarm.cli.render import printable
 from swarm.core.permission import Resolution, called
-from swarm.errors import SwarmError
+from swarm.errors import NotFoundError, SwarmError
 from swarm.leader.questions import Answer, Question, answer, open_questions
 from swarm.storage.team import Team
 from swarm.values import Value
 
 _HELP = (
-    ("y {0}", "it runs, this once"),
-    ("y {0} NOTE", "the same, and the agent is told that"),
-    ("n {0} WHY", "it does not run, and the agent is told why"),
-    ("a {0}", "it runs, and its rule is added for the whole team"),
+    "y {0} = yes, this once; n {0} = no",
+    "a {0} = yes, and its rule for the team",
+    "y {0} NOTE, n {0} WHY = the agent is told",
 )
-_HELP_OF_SEVERAL = (("y {0} {1}", "both"), ("{1}", "shows that one in full"))
-_LEAVE = "Ctrl-C stops the run; swarm resume takes it up again"
+_HELP_OF_SEVERAL = "y {0} {1} = both; {1} = show it in full"
+_LEAVE = "Ctrl-C stops; swarm resume {0} goes on"
 _WORDS = {
     **dict.fromkeys(("y", "yes", "allow", "approve"), "yes"),
     **dict.fromkeys(("n", "no", "deny"), "no"),
@@ -64,11 +63,11 @@ class AnswerDesk:
     def __init__(self, team: Team) -> None:
         self._team = team
 
-    def take(self, line: str, seen: Collection[str] | None = None) -> Said:
+    def take(self, line: str, seen: Sequence[str] | None = None) -> Said:
         """Do what a line says and tell what came of it; nothing is done unless it is clear.
 
-        `seen` are the ids of the questions that were on the screen when the line was begun: without a number
-        it can mean no other. None stands for all that are open.
+        `seen` are the ids of the questions that were on the screen when the line was begun, as they stood:
+        without a number it can mean no other. None stands for all that are open.
         """
         words = line.split()
         if not words:
@@ -78,17 +77,20 @@ class AnswerDesk:
         except SwarmError as error:
             return _failed(error)
 
-    def _take(self, words: Sequence[str], seen: Collection[str] | None) -> Said:
-        waiting = self._waiting()
+    def _take(self, words: Sequence[str], seen: Sequence[str] | None) -> Said:
+        waiting = _as_shown(self._waiting(), seen or ())
         refs = [reference(one.request) for one in waiting]
         if words[0].lower() in _HELP_WORDS:
-            return Said(text=_help(refs))
+            return Said(text=_help(refs, self._team.name))
         if len(words) == 1 and len(named := _references(words[0])) == 1:
             return self._shown(named[0])
         order = _understood(words)
         if isinstance(order, _Order) and order.refs:
-            for ref in order.refs:
-                self._team.permissions.find(ref)  # one that there is not: nothing is answered
+            try:
+                for ref in order.refs:
+                    self._team.permissions.find(ref)
+            except NotFoundError as error:
+                return _nothing(error.message)
             return _together([self._answer(ref, order) for ref in order.refs])
         if not refs:
             return Said(text="No question is open.", bad=True)
@@ -99,7 +101,7 @@ class AnswerDesk:
         return self._answer_the_only_one(order, waiting, seen)
 
     def _answer_the_only_one(
-        self, order: _Order, waiting: Sequence[Question], seen: Collection[str] | None
+        self, order: _Order, waiting: Sequence[Question], seen: Sequence[str] | None
     ) -> Said:
         letter, refs = order.word[0], [reference(one.request) for one in waiting]
         if len(refs) > 1:
@@ -170,20 +172,28 @@ def _nothing(why: str) -> Said:
     return Said(text=printable(f"Nothing answered: {why}"), bad=True)
 
 
-def _help(refs: Sequence[str]) -> str:
+def _as_shown(questions: Sequence[Question], seen: Sequence[str]) -> list[Question]:
+    """Return the questions in the order in which they stood on the screen, and those that came since."""
+    places = {request_id: place for place, request_id in enumerate(seen)}
+    return sorted(questions, key=lambda one: places.get(one.request.id, len(places)))
+
+
+def _help(refs: Sequence[str], team: str) -> str:
     one, other = (*refs, "3", "4")[:2] if len(refs) != 1 else (refs[0], "")
-    rows = (*_HELP, *(_HELP_OF_SEVERAL if other else ()))
-    said = [f"{typed.format(one, other)} = {meaning}" for typed, meaning in rows]
-    return "\n".join((*said, _LEAVE))
+    lines = (*_HELP, *((_HELP_OF_SEVERAL,) if other else ()))
+    return "\n".join((*(line.format(one, other) for line in lines), _LEAVE.format(team)))
 
 
 def _both_ways(word: str, order: _Unclear, refs: Sequence[str]) -> str:
     """Return what can be typed for each thing that the line may have meant."""
     if not order.refs:
         return f"not clear. Type {word} {refs[0]} because {order.note}"
+    closed = [f"#{ref}" if ref.isdecimal() else ref for ref in order.refs if ref not in refs]
+    unless = f", {' and '.join(closed)} {'is' if len(closed) == 1 else 'are'} not open" if closed else ""
+    meant = [ref for ref in order.refs if ref in refs] or refs[:1]
     first, *others = order.refs
-    one = f"{word} {first} because {' '.join((*others, order.note))}"
-    return f"not clear. Type {one}   or   {word} {' '.join(order.refs)} because {order.note}"
+    one = f"{word} {first} because {' '.join((*others, order.note))}   or   " if first in refs else ""
+    return f"not clear{unless}. Type {one}{word} {' '.join(meant)} because {order.note}"
 
 
 def _failed(error: SwarmError) -> Said:

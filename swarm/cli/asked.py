@@ -91,9 +91,7 @@ def _outcome(resolution: Resolution, io: Io, *, color: bool = True, brief: bool 
 
 
 def _print(request: PermissionRequest, io: Io, *, answered: bool = False) -> None:
-    lines = question_lines(
-        request, io.columns, None, unicode=io.unicode, color=io.color, with_time=not answered
-    )
+    lines = question_lines(request, io.columns, None, unicode=io.unicode, color=io.color, answered=answered)
     if not io.color:
         for line in lines:
             io.print(line.plain)

@@ -21,15 +21,15 @@ _WRITE = frozenset({"file_path", "content"})
 _EDIT = frozenset({"file_path", "old_string", "new_string", "replace_all"})
 
 
-def call_rows(request: PermissionRequest) -> Iterator[Row]:
-    """Yield the call, all of it; a file that it would change is read for that, and compared."""
+def call_rows(request: PermissionRequest, *, compare: bool = True) -> Iterator[Row]:
+    """Yield the call, all of it; with `compare` a file that it would change is read, to show what changes."""
     given = request.input
     if request.tool == "Bash" and _are_text(given, "command"):
         return _command(given)
     if request.tool == "Write" and _are_text(given, "file_path", "content"):
-        return _write(given, request.cwd)
+        return _write(given, request.cwd, compare=compare)
     if request.tool == "Edit" and _are_text(given, "file_path", "old_string", "new_string"):
-        return _edit(given, request.cwd)
+        return _edit(given, request.cwd, compare=compare)
     if is_plan(request):
         return _plan(given)
     return _as_json(given)
@@ -75,16 +75,16 @@ def _plan(given: Mapping[str, Any]) -> Iterator[Row]:
     yield from _rest(given, _PLAN)
 
 
-def _write(given: Mapping[str, Any], cwd: str) -> Iterator[Row]:
+def _write(given: Mapping[str, Any], cwd: str, *, compare: bool) -> Iterator[Row]:
     yield from _target(given["file_path"], cwd)
-    old, why_not = _load(given["file_path"], cwd)
+    old, why_not = _load(given["file_path"], cwd) if compare else (None, "")
     content: str = given["content"]
     if old is not None:
         after = content if "\r" in content else _like(content, old.text)
         yield from changed(old.text.removeprefix(BOM), after.removeprefix(BOM))
     else:
-        what = why_not or "a new file"
-        yield Row(text=f"{what}; all of it, {count(len(content.splitlines()), 'line')}:", own=True)
+        what = "" if not compare else f"{why_not or 'a new file'}; "
+        yield Row(text=f"{what}all of it, {count(len(content.splitlines()), 'line')}:", own=True)
         yield from numbered(content)
     yield from _rest(given, _WRITE)
 
@@ -95,24 +95,24 @@ def _like(content: str, old: str) -> str:
     return content.replace("\n", "\r\n") if crlf and crlf == old.count("\n") == old.count("\r") else content
 
 
-def _edit(given: Mapping[str, Any], cwd: str) -> Iterator[Row]:
+def _edit(given: Mapping[str, Any], cwd: str, *, compare: bool) -> Iterator[Row]:
     yield from _target(given["file_path"], cwd)
     before, after = given["old_string"], given["new_string"]
     every = given.get("replace_all") is True
-    file, why_not = _load(given["file_path"], cwd)
+    file, why_not = _load(given["file_path"], cwd) if compare else (None, None)
     why_not = why_not or ("there is no such file" if file is None else None)
     if file is not None:
         try:
             edited = replace_passage(file.text, before, after, replace_all=every)
         except EditError as error:
-            first, _, _ = str(error).partition(". ")  # what follows is advice to a model
-            why_not = f"as the file is now, this would fail: {first.rstrip('.')}"
+            why_not = f"as the file is now, this would fail, since {error.fault}"
         else:
             if every:
                 yield Row(text=f"every occurrence of it, {count(edited.count, 'place')}:", own=True)
             yield from changed(file.text, edited.text)
     if why_not:
-        yield Row(text=f"{why_not}; what it would replace{' everywhere' if every else ''}:", own=True)
+        would = f"{why_not}; what it would" if compare else "what it was to"
+        yield Row(text=f"{would} replace{' everywhere' if every else ''}:", own=True)
         yield from changed(before, after, with_numbers=False)
     yield from _rest(given, _EDIT)
 

@@ -80,7 +80,7 @@ def _most_pressing(agents: Sequence[Present], room: int) -> list[Present]:
 
 def _rank(agent: Present) -> int:
     """Return how soon somebody should see it: first what needs a hand, last what has ended."""
-    asks = agent.record is not None and agent.record.reason == "permission"
+    asks = agent.record is not None and agent.record.reason in ("permission", "plan")
     if agent.state in _WRONG or has_failed(agent) or agent.start_was_cut or asks:
         return 0
     return _LATER.get(agent.state, 1)

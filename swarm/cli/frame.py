@@ -21,6 +21,7 @@ from swarm.core.permission import PermissionRequest
 from swarm.values import Value
 
 _PROMPT = "> "
+_HINT_GAP = 3
 _ROOMY = 20  # from so many rows on there are blank lines between the parts
 _BLANKS = 3
 _HAPPENED_MOST = 12
@@ -175,13 +176,12 @@ def _others(others: Sequence[PermissionRequest], team: str, size: Size, room: in
 
 def _said(typing: Typing, size: Size) -> list[Text]:
     style = "red" if typing.is_bad else "green"
-    most = max(1, min(_SAID_MOST, size.rows // 4))
-    lines = [
-        piece
-        for line in typing.said.splitlines()
-        for piece in wrap_words(exact(line, unicode=size.unicode), size.columns)
-    ]
-    return [Text(line, style=style) for line in lines[:most]]
+    told = typing.said.splitlines()
+    most = max(1, min(_SAID_MOST, size.rows // 4), min(len(told), size.rows - _LEAST_QUESTION - 1))
+    lines = [piece for line in told for piece in wrap_words(exact(line, unicode=size.unicode), size.columns)]
+    if len(lines) > most:
+        lines = [*lines[: most - 1], cut(" ".join(lines[most - 1 :]), size.columns, unicode=size.unicode)]
+    return [Text(line, style=style) for line in lines]
 
 
 def _input_line(sight: Sight, size: Size, typing: Typing) -> tuple[list[Text], int | None]:
@@ -194,23 +194,24 @@ def _input_line(sight: Sight, size: Size, typing: Typing) -> tuple[list[Text], i
     shown = cut_start(text, max(1, size.columns - len(_PROMPT) - 1), unicode=size.unicode)
     line = Text.assemble((_PROMPT, "bold"), shown)
     cursor = width(line.plain)
-    hint = _hint(sight, size)
-    if cursor + width(hint) + 3 <= size.columns:
+    hint = _hint(sight, size, size.columns - cursor - _HINT_GAP)
+    if hint:
         line.append(f"{'   ' if text else '  '}{hint}", style="dim")
     return [line], min(cursor, size.columns - 1)
 
 
-def _hint(sight: Sight, size: Size) -> str:
+def _hint(sight: Sight, size: Size, room: int) -> str:
+    """Return what can be typed; for less room without what can be learnt from the help."""
     if not sight.questions:
         return ""
-    first = sight.questions[0]
-    ref = exact(reference(first), unicode=size.unicode)
-    parts = [f"y {ref} = yes", f"n {ref} WHY = no"]
-    if first.suggested_rule:
-        parts.append(f"a {ref} = always")
-    if len(sight.questions) > 1:
-        parts.append(f"{exact(reference(sight.questions[1]), unicode=size.unicode)} = show it")
-    return (" · " if size.unicode else " | ").join([*parts, "? = help"])
+    first, *others = sight.questions
+    ref, *more = (exact(reference(one), unicode=size.unicode) for one in (first, *others[:1]))
+    answers = (f"y {ref} = yes", f"n {ref} WHY = no")
+    always = (f"a {ref} = always",) if first.suggested_rule else ()
+    show, ask = tuple(f"{one} = show it" for one in more), ("? = help",)
+    dot = " · " if size.unicode else " | "
+    ways = ((*answers, *always, *show, *ask), (*answers, *show, *ask), (*answers, *ask), ask)
+    return next((hint for hint in map(dot.join, ways) if width(hint) <= room), "")
 
 
 def _commands(sight: Sight, size: Size) -> list[Text]:

@@ -184,6 +184,14 @@ class LineInput:
         os.kill(os.getpid(), number)
 
 
+def drop_typed(stdin: TextIO) -> None:
+    """Forget what was typed and never read: what was meant as an answer is no command for a shell."""
+    fd = _terminal(stdin)
+    with suppress(OSError, termios.error):
+        if fd is not None and os.tcgetpgrp(fd) == os.getpgrp():
+            termios.tcflush(fd, termios.TCIFLUSH)
+
+
 def _terminal(stdin: TextIO) -> int | None:
     """Return the descriptor of a terminal, None for anything else."""
     try:

@@ -53,6 +53,8 @@ class LiveView:
         self._sight = Sight(team=team.name)
         self._said = Typing()
         self._said_until = 0.0
+        self._is_about_line = False
+        self._late: tuple[str, ...] = ()
         self._in_full: str | None = None
         self._began_with: tuple[str, ...] = ()
         self._next = 0.0
@@ -109,10 +111,12 @@ class LiveView:
         else:
             self._in_full = said.show or self._in_full
             self._say(said.text, is_bad=said.bad)
+        self._is_about_line = True
 
     def _say(self, text: str, *, is_bad: bool) -> None:
         self._said = Typing(said=text, is_bad=is_bad)
         self._said_until = time.monotonic() + _SAID_SECONDS
+        self._is_about_line, self._late = False, ()
 
     def _questions(self) -> tuple[PermissionRequest, ...]:
         """Return what is to be answered; for what cannot be read now the last sight stands."""
@@ -130,12 +134,18 @@ class LiveView:
     def _tell_changes(self, before: Sequence[PermissionRequest], asked: Sequence[PermissionRequest]) -> None:
         """Say whose time is over. What was wrong with the last line is old once another question has come."""
         now = {request.id for request in asked}
-        if self._said.is_bad and now - {request.id for request in before}:
+        if self._is_about_line and self._said.is_bad and now - {request.id for request in before}:
             self._said_until = 0.0
-        for request in before:
-            answer = self._team.permissions.resolution(request.id) if request.id not in now else None
-            if answer is not None and (answer.outcome, answer.note) == ("expired", NOBODY_ANSWERED):
-                self._say(f"{called(request)}: {NOBODY_ANSWERED}, so it was denied", is_bad=True)
+        late = [called(one) for one in before if one.id not in now and self._was_late(one)]
+        if late:
+            names = (*(self._late if time.monotonic() < self._said_until else ()), *late)
+            they = "it was" if len(names) == 1 else "they were"
+            self._say(f"{' and '.join(names)}: {NOBODY_ANSWERED}, so {they} denied", is_bad=True)
+            self._late = names
+
+    def _was_late(self, request: PermissionRequest) -> bool:
+        answer = self._team.permissions.resolution(request.id)
+        return answer is not None and (answer.outcome, answer.note) == ("expired", NOBODY_ANSWERED)
 
     def _show(self, asked: tuple[PermissionRequest, ...]) -> None:
         columns, rows = self._screen.size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from swarm.cli.alert import Alert
@@ -20,6 +21,7 @@ from swarm.cli.session import Io, only_for_people, team_to_change, the_team
 from swarm.core.permission import Resolution
 from swarm.errors import ConfigError, NotFoundError, SwarmError
 from swarm.leader.questions import Answer, Question, answer, open_questions
+from swarm.storage.leadership import leader_state
 from swarm.storage.questions import asker_of
 from swarm.storage.team import Team
 
@@ -37,9 +39,8 @@ def permissions(args: Mapping[str, Any], io: Io) -> int:
         from swarm.cli.follow import follow
 
         with Alert(io.err, io.environ, io.note) as alert:
-            return follow(
-                team, io, [team.layout.events], _follower(team, io, alert, which, answered=args["all"])
-            )
+            print_new = _follower(team, io, alert, which, answered=args["all"])
+            return follow(team, io, [team.layout.events], print_new, _end_of_run(team))
     questions = open_questions(team)
     resolved = team.permissions.list_resolved() if args["all"] else None
     if io.json:
@@ -68,7 +69,8 @@ def _answer_all(args: Mapping[str, Any], io: Io, outcome: Answer, *, always: boo
     team = team_to_change(args, io)
     refs = tuple(dict.fromkeys(args["refs"]))
     if not refs:
-        raise ConfigError("which question? give its number; swarm permissions lists them", code="bad_usage")
+        where = f"swarm permissions -t {team.name}"
+        raise ConfigError(f"which question? give its number; {where} lists them", code="bad_usage")
     _all_known(team, refs, args["note"])
     done: list[tuple[str, Resolution | SwarmError]] = []
     for ref in refs:
@@ -147,6 +149,21 @@ def _tell_how_to_go_on(questions: Sequence[Question], io: Io, which: str) -> Non
         ref = reference(waiting[0].request)
         io.note(f"swarm permissions {ref}{which} shows all of it")
         io.note(f"swarm approve {ref}{which} says yes, swarm deny {ref}{which} says no")
+
+
+def _end_of_run(team: Team) -> Callable[[], bool]:
+    """Return a function that tells whether nobody leads any more whom it saw lead, and nobody waits."""
+    was_led = False
+
+    def has_ended() -> bool:
+        nonlocal was_led
+        with suppress(SwarmError):  # what cannot be read now proves nothing
+            is_led = leader_state(team) == "alive"
+            was_led = was_led or is_led
+            return was_led and not is_led and all(one.asker == "gone" for one in open_questions(team))
+        return False
+
+    return has_ended
 
 
 def _follower(team: Team, io: Io, alert: Alert, which: str, *, answered: bool) -> Callable[[], None]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Self
 
 from swarm.cli.events import event_line
+from swarm.cli.line_input import drop_typed
 from swarm.cli.question import question_lines, reference, summary
 from swarm.cli.session import Io
 from swarm.core.permission import PermissionRequest
@@ -24,12 +25,15 @@ class PlainLines:
         self._team = team
         self._io = io
         self._offset = since
+        self._has_asked = False
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.look()
+        if self._has_asked:
+            drop_typed(self._io.source)
 
     def look(self) -> None:
         """Print what happened since the last look."""
@@ -46,11 +50,14 @@ class PlainLines:
         request = next((one for one in self._team.permissions.pending() if one.id == request_id), None)
         if request is None:
             return
+        self._has_asked = True
         if self._io.quiet or self._io.json:
             what = summary(request, unicode=self._unicode)
             self._io.urge(f"{what}   (swarm permissions {reference(request)} -t {self._team.name})")
             return
-        for line in _in_full(request, self._team.name, self._io.error_columns, unicode=self._unicode):
+        columns = self._io.error_columns
+        where = ", in another terminal" if self._io.source.isatty() else ""
+        for line in _in_full(request, self._team.name, columns, where, unicode=self._unicode):
             self._io.note(line)
 
     @property
@@ -58,10 +65,12 @@ class PlainLines:
         return (self._io.err.encoding or "").lower().startswith("utf")
 
 
-def _in_full(request: PermissionRequest, team: str, columns: int | None, *, unicode: bool) -> Iterator[str]:
+def _in_full(
+    request: PermissionRequest, team: str, columns: int | None, where: str, *, unicode: bool
+) -> Iterator[str]:
     for line in question_lines(request, columns, None, unicode=unicode, color=False):
         yield line.plain
     ref = reference(request)
     always = ", or with --always" if request.suggested_rule else ""
-    yield f"  yes: swarm approve {ref} -t {team}{always}"
+    yield f"  yes{where}: swarm approve {ref} -t {team}{always}"
     yield f"  no: swarm deny {ref} -t {team} --note WHY"

@@ -23,6 +23,7 @@ from swarm.core.permission import PermissionRequest, called
 from swarm.core.times import parse_time
 
 _THEN = ", then it counts as no"
+_KEPT_BLANK = "\N{NO-BREAK SPACE}"  # one of an agent's is shown as an escape
 _LEAST_BODY = 4  # lines of the call that are worth more than the reason beside it
 
 
@@ -34,23 +35,27 @@ def question_lines(
     unicode: bool = True,
     color: bool = True,
     now: float | None = None,
-    with_time: bool = True,
+    answered: bool = False,
     team: str | None = None,
 ) -> list[Text]:
     """Return the question in lines that fit; what has no room is counted, and it is said where to see it.
 
     Without `rows` nothing is left out, without `columns` nothing is broken; one row is a summary.
-    `with_time`: how much is left of the time to answer. `team` stands in the commands that show the rest.
+    `answered`: as it was asked, without what an answer would do now. `team` stands in the commands that show
+    the rest.
     """
     cells = columns or sys.maxsize
-    clock = (time.time() if now is None else now) if with_time else None
+    clock = (time.time() if now is None else now) if not answered else None
     if rows == 1:
         lines = [a_line(clipped(summary(request, unicode=unicode), cells, unicode=unicode))]
     else:
-        body = body_of(request, cells, rows, unicode=unicode)
-        head = [*_head(request, cells, clock, unicode=unicode), *body.warnings]
-        tail = [*_tail(request, cells, unicode=unicode)]
-        lines = [*head, *body.lines, *(line for part in tail for line in part)]
+        body = body_of(request, cells, rows, unicode=unicode, compare=not answered)
+        head, brief = ([*one, *body.warnings] for one in _heads(request, cells, clock, unicode=unicode))
+        tail = [*_tail(request, cells, answered=answered, unicode=unicode)]
+        below = [*body.lines, *(line for part in tail for line in part)]
+        if rows is not None and len(head) + len(below) > rows:
+            head = brief
+        lines = [*head, *below]
         if rows is not None and (len(lines) > rows or not body.whole):
             more = f"swarm permissions {reference(request)}"
             more += f" -t {exact(team, unicode=unicode)}" if team else ""
@@ -75,15 +80,23 @@ def summary(request: PermissionRequest, *, unicode: bool) -> str:
     return f"{exact(called(request), unicode=unicode)} {_who(request, unicode=unicode)}: {what}"
 
 
-def _head(request: PermissionRequest, cells: int, now: float | None, *, unicode: bool) -> list[Text]:
+def _heads(
+    request: PermissionRequest, cells: int, now: float | None, *, unicode: bool
+) -> tuple[list[Text], list[Text]]:
+    """Return who wants what, and for how long it can be answered; and the same in the fewest lines."""
     who = f"{exact(called(request), unicode=unicode)} {_who(request, unicode=unicode)}"
     left = "" if now is None else time_left(request, now)
     where = "" if is_plan(request) else f" in {exact(_from_home(request.cwd), unicode=unicode)}"
-    told = f"{who}{where}{left and f', {left}'}"
-    room = max(LEAST_CELLS, cells - len(INDENT))
-    if left.endswith("left") and width(told + _THEN) <= room:
-        told += _THEN
-    first, *rest = wrap_words(told, room)
+    until = left and ", " + left.replace(" ", _KEPT_BLANK)
+    told = f"{who}{where}{until}"
+    brief = _in_lines(told, cells)
+    whole = _in_lines(told + _THEN, cells) if left.endswith("left") else brief
+    return whole, whole if len(whole) == len(brief) else brief
+
+
+def _in_lines(told: str, cells: int) -> list[Text]:
+    broken = wrap_words(told, max(LEAST_CELLS, cells - len(INDENT)))
+    first, *rest = (piece.replace(_KEPT_BLANK, " ") for piece in broken)
     return [a_line(first, "bold yellow"), *(a_line(INDENT + piece, "bold yellow") for piece in rest)]
 
 
@@ -101,10 +114,12 @@ def time_left(request: PermissionRequest, now: float) -> str:
     return f"{ago(left)} left" if left > 0 else "its time is over"
 
 
-def _tail(request: PermissionRequest, cells: int, *, unicode: bool) -> Iterator[list[Text]]:
+def _tail(request: PermissionRequest, cells: int, *, answered: bool, unicode: bool) -> Iterator[list[Text]]:
     """Yield why it is asked, and what `always` means; a rule that is long stands behind the bar, too."""
     if request.why.strip():
         yield own_lines(f"why: {request.why.strip()}", cells, unicode=unicode)
+    if answered:
+        return
     rule = request.suggested_rule
     if rule:
         told = own_lines(f"always: adds the rule {rule} for the whole team", cells, unicode=unicode)
@@ -147,8 +162,11 @@ def _fitted(
 
 def _cut(more: str, over: str, left: int, cells: int, *, unicode: bool) -> Text:
     dots = "…" if unicode else "..."
-    said = f"{INDENT}{dots} {over}{count(left, 'more line')}: {more}"
-    return a_line(clipped(said, cells, unicode=unicode), "bold yellow")
+    said, brief = (
+        f"{INDENT}{dots} {over}{what}: {more}" for what in (count(left, "more line"), f"{left} more")
+    )
+    fits = width(said) <= cells
+    return a_line(clipped(said if fits else brief, cells, unicode=unicode), "bold yellow")
 
 
 def clipped(text: str, cells: int, *, unicode: bool) -> str:

@@ -37,15 +37,18 @@ class Body(Value):
 _known: dict[tuple[object, ...], tuple[PermissionRequest, object, Body]] = {}
 
 
-def body_of(request: PermissionRequest, cells: int, rows: int | None, *, unicode: bool) -> Body:
+def body_of(
+    request: PermissionRequest, cells: int, rows: int | None, *, unicode: bool, compare: bool = True
+) -> Body:
     """Return the call in lines of so many cells, all of them unless there are only so many rows for it."""
-    key = (request.id, cells, rows, unicode)
+    key = (request.id, cells, rows, unicode, compare)
     stamp = _stamp(touched_file(request))
     known = _known.get(key)
     if known is not None and known[0] == request and known[1] == stamp:
         return known[2]
     most = sys.maxsize if rows is None else rows + _COUNTED
-    lines = (line for row in call_rows(request) for line in row_lines(row, cells, unicode=unicode))
+    called = call_rows(request, compare=compare)
+    lines = (line for row in called for line in row_lines(row, cells, unicode=unicode))
     found = tuple(islice(lines, most))
     whole = next(lines, None) is None
     body = Body(warnings=tuple(_warnings(request, cells)), lines=found, whole=whole)

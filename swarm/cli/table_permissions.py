@@ -6,6 +6,7 @@ from swarm.cli.grammar import Verb
 from swarm.cli.verb_parts import FOLLOW, JSON, flag, place, text
 
 _REFS = place("refs", "Numbers of the questions, or their ids.", many=True)
+_FOLLOW = FOLLOW.replace(help="Go on printing what comes, until the run has ended.")
 _ONCE = "The first answer to a question counts. One that nobody waits for any more is refused."
 
 PERMISSION_VERBS = (
@@ -14,7 +15,7 @@ PERMISSION_VERBS = (
         help="List the questions that wait for a person, or show one in full.",
         handler="swarm.cli.permissions:permissions",
         positionals=(place("ref", "Number of a question, or its id: show it in full.", optional=True),),
-        options=(flag("all", "Also questions that were answered."), FOLLOW, JSON),
+        options=(flag("all", "Also questions that were answered."), _FOLLOW, JSON),
         detail="Answer with swarm approve and swarm deny.",
     ),
     Verb(

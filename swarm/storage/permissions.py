@@ -124,7 +124,7 @@ class PermissionStore:
         name = ref.strip().removeprefix("#")
         found = self._find_number(int(name)) if _NUMBER.fullmatch(name) else self._find_id(name)
         if found is None:
-            raise _unknown(ref)
+            raise self._unknown(ref)
         return found
 
     def _find_number(self, number: int) -> PermissionRequest | Resolution | None:
@@ -198,11 +198,20 @@ class PermissionStore:
             return None
         return request if request is not None and request.id == name else None
 
-    @staticmethod
-    def _path(folder: str, request_id: str) -> str:
+    def _path(self, folder: str, request_id: str) -> str:
         if not _ID.fullmatch(request_id):
-            raise _unknown(request_id)
+            raise self._unknown(request_id)
         return f"{folder}/{request_id}{_SUFFIX}"
+
+    def _unknown(self, ref: str) -> NotFoundError:
+        name = ref.strip().removeprefix("#")
+        called = f"#{name}" if _NUMBER.fullmatch(name) else repr(ref)
+        where = f"swarm permissions -t {self._layout.team}"
+        return NotFoundError(
+            f"there is no question {called}; {where} lists those that are open",
+            code="no_such_request",
+            details={"value": ref},
+        )
 
 
 def _ids(folder: str) -> list[str]:
@@ -214,14 +223,6 @@ def _is_one_file(one: str, other: str) -> bool:
     """Tell whether a link was made after all: a network mount repeats one whose reply got lost."""
     states = syscalls.find_stat(one), syscalls.find_stat(other)
     return states[0] is not None and states[1] is not None and os.path.samestat(states[0], states[1])
-
-
-def _unknown(ref: str) -> NotFoundError:
-    return NotFoundError(
-        f"there is no question {ref!r}; swarm permissions lists those that are open",
-        code="no_such_request",
-        details={"value": ref},
-    )
 
 
 def _number_of(resolution: Resolution) -> int | None:

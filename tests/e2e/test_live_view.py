@@ -93,6 +93,27 @@ def test_an_answer_given_elsewhere_takes_the_question_away(shell: Shell) -> None
         assert "#1 w1" not in text
 
 
+def test_what_is_typed_where_no_answers_are_taken_is_no_command_for_the_shell(shell: Shell) -> None:
+    script = [{"calls": [{"Bash": {"command": "touch first.txt"}}]}, {"say": "Done."}]
+    file = write_team(shell, [a_task("a", script)], permissions={"mode": "default"})
+    environ = shell.environ(TERM="xterm-256color", PS1="shell> ")
+    bash = ["bash", "--norc", "--noprofile", "-i"]
+    with Terminal(bash, environ, str(shell.cwd), columns=160, rows=40) as seen:
+        seen.wait_for("shell>")
+        seen.press(f"{' '.join(SWARM)} run {file} 2>&1 | cat\r")
+        text = seen.wait_for("no: ")
+        assert "yes, in another terminal: swarm approve 1 -t t1, or with --always" in text
+        seen.press("y 1 > typed.txt\r")
+        seen.wait_for("y 1 > typed.txt")
+        assert not in_ws(shell, "first.txt").exists()
+        assert shell.swarm("approve", "1", "-t", "t1").code == 0
+        seen.wait_for("All tasks are completed")
+        seen.wait_for(lambda text: text.rstrip().splitlines()[-1] == "shell>")
+        seen.press("echo $((40 + 2))\r")
+        seen.wait_for("\n42")
+        assert not (shell.cwd / "typed.txt").exists()
+
+
 @pytest.mark.parametrize(("columns", "rows"), [(40, 12), (120, 40), (60, 16)])
 def test_another_size_leaves_nothing_of_the_one_before(shell: Shell, columns: int, rows: int) -> None:
     with terminal(shell, "run", asking(shell)) as seen:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from swarm.core.identity import LEADER
 from swarm.leader.questions import answer
 from swarm.storage.clock import SystemClock
 from swarm.storage.team import Team, create_team
@@ -16,6 +17,7 @@ from swarm.testing.wait import wait_until
 from tests.support.command import Shell
 from tests.support.questions import ask
 from tests.support.stores import SETTINGS
+from tests.unit.cli.steps import a_record
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -70,3 +72,29 @@ def test_a_person_sees_each_in_full_and_is_called(shell: Shell, team: Team, tmp_
     _, err = follower.communicate(timeout=30)
     assert "yes: swarm approve 1, or with --always\nno: swarm deny 1 --note WHY\n" in err
     assert "SWARM_NOTIFY" not in err
+
+
+def test_of_each_that_was_shown_it_is_told_who_answered_and_the_end_of_the_run_ends_it(
+    shell: Shell, team: Team
+) -> None:
+    team.agents.save(a_record(LEADER))
+    ask(team, "before")
+    answer(team, "1", "allow")
+    follower = shell.start("permissions", "-f")
+    assert follower.stdout is not None
+    ask(team, "make")
+    question = [follower.stdout.readline() for _ in range(5)]
+    assert question[0].startswith("#2 w1 (task 7) wants Bash in ")
+    answer(team, "2", "deny", note="not now")
+    told = follower.stdout.readline()
+    assert told.startswith("#2 w1 (task 7) wants Bash: make; denied by user ")
+    assert told.endswith(": not now\n")
+    ask(team, "still here")
+    assert follower.stdout.readline().startswith("#3 ")
+    team.agents.update(LEADER, state="stopped")
+    answer(team, "3", "allow")
+
+    out, err = follower.communicate(timeout=30)
+    assert "#3 w1 (task 7) wants Bash: still here; allowed by user " in out
+    assert err.endswith("the run of demo has ended\n")
+    assert follower.returncode == 0

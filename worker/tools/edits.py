@@ -20,7 +20,11 @@ _PLACES_NAMED = 10
 
 
 class EditError(Exception):
-    """The passage cannot be replaced; the message tells the model why and what to do."""
+    """The passage cannot be replaced. The message tells the model what to do, `fault` a person why."""
+
+    def __init__(self, told: str, fault: str) -> None:
+        super().__init__(told)
+        self.fault = fault
 
 
 class Edited(Value):
@@ -37,14 +41,16 @@ def replace_passage(text: str, old: str, new: str, *, replace_all: bool) -> Edit
     as_given = old in text and ("\r" in old or "\r" not in text)
     spans = list(_find(text, old) if as_given else _find_over_line_ends(text, old))
     if not spans:
-        raise EditError(_not_found(text, old))
+        raise EditError(_not_found(text, old), "it does not hold that text")
     if not replace_all and len(spans) > 1:
-        raise EditError(_not_unique(text, spans))
+        raise EditError(_not_unique(text, spans), f"it holds that text {len(spans):,} times")
     chosen = list(_without_overlaps(spans))
     pieces = [new if as_given else _with_line_ends(text, start, end, new) for start, end in chosen]
     edited = _put_together(text, chosen, pieces)
     if edited == text:
-        raise EditError("The change would leave the file as it is; nothing was written.")
+        raise EditError(
+            "The change would leave the file as it is; nothing was written.", "nothing would change"
+        )
     start = chosen[0][0]
     return Edited(text=edited, count=len(chosen), start=start, end=start + len(pieces[0]))
 

@@ -185,7 +185,7 @@ class Turn:
         output = await live(self._calls[at], self._tools, self._context, gate)
         if output.is_error and self._calls[at].get("name") == _SHELL:
             self._failed_command = _shown(self._calls[at])
-        ended = self._map(at, output, time.monotonic() - began - gate.seconds)
+        ended = self._map(at, output, max(0.0, time.monotonic() - began - gate.seconds))
         if len(ended.kept.text) > self._share:
             self._held.append(ended)
         else:

@@ -103,7 +103,32 @@ def test_an_unclear_line_answers_nothing_and_says_what_to_type(
 def test_a_note_that_begins_with_a_number_is_asked_about(team: Team, desk: AnswerDesk) -> None:
     ask(team)
     said = desk.take("n 1 2 tests fail").text
-    assert said.endswith("Type n 1 because 2 tests fail   or   n 1 2 because tests fail")
+    assert said == (
+        "Nothing answered: not clear, #2 is not open. "
+        "Type n 1 because 2 tests fail   or   n 1 because tests fail"
+    )
+    ask(team)
+    said = desk.take("n 1 2 tests fail").text
+    assert said == (
+        "Nothing answered: not clear. Type n 1 because 2 tests fail   or   n 1 2 because tests fail"
+    )
+
+
+def test_of_numbers_of_which_none_is_open_the_note_is_kept(team: Team, desk: AnswerDesk) -> None:
+    ask(team)
+    desk.take("n 1")
+    ask(team)
+    said = desk.take("y 1 9 thanks").text
+    assert said == "Nothing answered: not clear, #1 and #9 are not open. Type y 2 because thanks"
+
+
+def test_what_can_be_typed_is_about_the_question_that_is_shown_first(team: Team, desk: AnswerDesk) -> None:
+    asked = [ask(team), ask(team), ask(team)]
+    seen = [asked[1].id, asked[0].id]
+
+    assert desk.take("hm", seen).text.endswith("Type y 2, n 2 WHY, a 2, or ? for help")
+    assert desk.take("y", seen).text.endswith("Type y 2, or y 2 1 3 for all")
+    assert "y 2 1 = both; 1 = show it in full" in desk.take("?", seen).text
 
 
 def test_with_no_question_open_nothing_is_to_be_typed(desk: AnswerDesk) -> None:
@@ -124,6 +149,7 @@ def test_what_is_said_can_be_typed_as_it_stands(team: Team, desk: AnswerDesk) ->
     desk.take("n 1")
     ask(team)
     assert "n 2 WHY = " in desk.take("?").text
+    assert "swarm resume demo " in desk.take("?").text
     assert "both" not in desk.take("?").text
     assert desk.take("no idea").text == "Nothing answered: not clear. Type no 2 because idea"
 
@@ -149,9 +175,10 @@ def test_of_several_each_is_told_of(team: Team, desk: AnswerDesk) -> None:
 
 def test_where_one_is_no_question_nothing_is_answered(team: Team, desk: AnswerDesk) -> None:
     asked = ask(team)
-    said = desk.take("n 1 9 because no")
-    assert said.bad
-    assert "'9'" in said.text
+    told = "there is no question #9; swarm permissions -t demo lists those that are open"
+    assert desk.take("n 1 9 because no") == Said(text=f"Nothing answered: {told}", bad=True)
+    assert desk.take("y 9") == Said(text=f"Nothing answered: {told}", bad=True)
+    assert desk.take("9") == Said(text=told, bad=True)
     assert answers(team, asked) == [None]
 
 

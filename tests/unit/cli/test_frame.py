@@ -279,6 +279,38 @@ def test_of_a_long_answer_the_end_is_seen() -> None:
     assert frame.cursor == (len(frame.lines) - 1, 39)
 
 
+@pytest.mark.parametrize(
+    ("columns", "hint"),
+    [
+        (80, ">   y 3 = yes · n 3 WHY = no · a 3 = always · 4 = show it · ? = help"),
+        (60, ">   y 3 = yes · n 3 WHY = no · 4 = show it · ? = help"),
+        (40, ">   y 3 = yes · n 3 WHY = no · ? = help"),
+        (20, ">   ? = help"),
+        (8, ">"),
+    ],
+)
+def test_of_what_can_be_typed_as_much_is_told_as_fits(columns: int, hint: str) -> None:
+    assert shown(ASKED, columns, 24).lines[-1].plain.rstrip() == hint
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (60, 15), (40, 10)])
+def test_help_is_shown_whole_beside_the_question(columns: int, rows: int) -> None:
+    told = [f"y {number} = does something" for number in range(5)]
+    text = text_of(shown(ASKED, columns, rows, Typing(listens=True, said="\n".join(told))))
+
+    assert all(line in text for line in told)
+    assert "#3 builder-1 (task 7) wants Bash" in text
+
+
+def test_of_what_has_no_room_beside_the_question_it_is_seen_that_it_goes_on() -> None:
+    frame = shown(ASKED, 40, 10, Typing(listens=True, said="word " * 40, is_bad=True))
+
+    said = [line.plain for line in frame.lines if "word" in line.plain]
+    assert len(said) == 2
+    assert said[1].endswith("…")
+    assert "#3 builder-1 (task 7) wants Bash" in text_of(frame)
+
+
 def test_always_is_not_offered_where_it_would_be_refused() -> None:
     sight = SMALL.replace(questions=(a_question(3, suggested_rule=None),))
 

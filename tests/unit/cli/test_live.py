@@ -206,3 +206,21 @@ def test_it_is_said_that_nobody_answered_in_time(team: Team, watched: Watched) -
         expire(team, asked, NOBODY_ANSWERED)
         keyboard.look()
         assert "#1: nobody answered in time, so it was denied" in watched.text()
+
+
+def test_who_was_not_answered_in_time_is_told_although_the_call_is_asked_for_again(
+    team: Team, watched: Watched
+) -> None:
+    both = ask(team, "make"), ask(team, "ls")
+    with LiveView(team, watched.io) as view:
+        keyboard = Keyboard(view)
+        keyboard.look()
+        for asked in both:
+            expire(team, asked, NOBODY_ANSWERED)
+            keyboard.look()
+        ask(team, "make")
+        keyboard.look()
+        text = watched.text()
+
+    assert "#1 and #2: nobody answered in time, so they were denied" in text
+    assert "#3 w1 (task 7) wants Bash" in text

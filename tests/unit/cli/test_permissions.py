@@ -124,7 +124,12 @@ def test_always_adds_the_rule_of_the_question(demo: Swarm, team: Team) -> None:
 @pytest.mark.parametrize("verb", ["approve", "deny"])
 def test_what_nobody_asked_is_not_found(demo: Swarm, verb: str) -> None:
     error = demo(verb, "9", "--json")
-    assert (error.code, error.error()["code"]) == (3, "no_such_request")
+    told = "there is no question #9; swarm permissions -t demo lists those that are open"
+    assert (error.code, error.error()) == (
+        3, {"code": "no_such_request", "message": told, "details": {"value": "9"}},
+    )  # fmt: skip
+    assert "there is no question 'the first'; " in demo(verb, "the first").err
+    assert "swarm permissions -t demo lists them" in demo(verb, "-t", "demo").err
     assert demo("permissions", "9").code == 3
 
 

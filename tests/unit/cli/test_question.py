@@ -52,6 +52,33 @@ def test_it_says_who_wants_what_where_why_and_what_always_would_do() -> None:
     ]
 
 
+@pytest.mark.parametrize("columns", range(20, 120))
+def test_the_time_that_is_left_is_read_in_one_piece(columns: int) -> None:
+    """And what happens at its end is told unless that costs a line of the call."""
+    request = asked(cwd="/srv/work/a-project/with-a-long-name/app", command="ls")
+
+    lines = shown(request, columns)
+    small = shown(request, columns, len(lines) - 1)
+
+    assert any("10m left" in line for line in lines)
+    assert any("10m left" in line for line in small)
+    head = " ".join(line.strip() for line in lines[: lines.index("  │ $ ls")])
+    assert head.endswith(", 10m left, then it counts as no")
+    assert "  │ $ ls" in small
+
+
+@pytest.mark.parametrize(
+    ("columns", "cut"),
+    [
+        (80, "  … 10 more lines: swarm permissions 3 -t web"),
+        (40, "  … 13 more: swarm permissions 3 -t web"),
+        (20, "  … 14 more: swarm …"),
+    ],
+)
+def test_where_a_line_is_short_the_command_stays_whole_as_long_as_it_can(columns: int, cut: str) -> None:
+    assert cut in shown(asked(command="\n" * 9), columns, 3, team="web")
+
+
 def test_it_looks_as_the_documentation_shows() -> None:
     request = asked(command="pip install requests", description="Install the HTTP library")
     text = "\n".join(shown(request.replace(suggested_rule="Bash(pip install:*)"))).replace("10m", "9m")
@@ -62,7 +89,7 @@ def test_each_line_of_a_command_has_its_mark() -> None:
     """A line that only goes on because the screen is narrow is not taken for one of its own."""
     command = "make\nrm -rf " + "x" * 40
 
-    assert shown(asked(command=command), 40)[2:5] == [
+    assert shown(asked(command=command), 40)[3:6] == [
         "  │ $ make",
         "  │ > rm -rf xxxxxxxxxxxxxxxxxxxxxxxxxxx",
         "  │   xxxxxxxxxxxxx",
@@ -219,8 +246,11 @@ def test_without_number_and_rule() -> None:
     """Questions of another program have no number, and some calls no single rule would allow."""
     lines = shown(asked(command="x").replace(number=None, suggested_rule=None, task=None, why=""))
 
-    assert lines[0] == "perm-1796042339393-etg685o builder-1 wants Bash in /srv/app, 10m left"
-    assert lines[2:] == ["  always: not possible, no single rule would allow it"]
+    assert lines[:2] == [
+        "perm-1796042339393-etg685o builder-1 wants Bash in /srv/app, 10m left, then it",
+        "  counts as no",
+    ]
+    assert lines[3:] == ["  always: not possible, no single rule would allow it"]
 
 
 def lines_of(count: int) -> str:
@@ -262,8 +292,8 @@ def test_an_edit_everywhere_shows_every_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "said"),
     [
-        ("line", "  as the file is now, this would fail: old_string occurs 5 times"),
-        ("nowhere", "  as the file is now, this would fail: old_string was not found"),
+        ("line", "  as the file is now, this would fail, since it holds that text 5 times; "),
+        ("nowhere", "  as the file is now, this would fail, since it does not hold that text; "),
     ],
 )
 def test_an_edit_that_does_not_fit_the_file_shows_both_strings(tmp_path: Path, old: str, said: str) -> None:
@@ -273,6 +303,34 @@ def test_an_edit_that_does_not_fit_the_file_shows_both_strings(tmp_path: Path, o
 
     assert found[0].startswith(said)
     assert found[-2:] == [f"  │ - {old}", "  │ + other"]
+
+
+def test_one_that_was_answered_is_shown_as_it_was_asked(tmp_path: Path) -> None:
+    """The file may hold the change by now; what is left to say is what was asked for."""
+    (tmp_path / "a.txt").write_text("new\n")
+    place = str(tmp_path / "a.txt")
+    calls = {
+        "Edit": {"file_path": place, "old_string": "old", "new_string": "new"},
+        "Write": {"file_path": place, "content": "new\n"},
+    }
+
+    told = {
+        tool: [
+            line.plain
+            for line in question_lines(asked(tool, str(tmp_path), **given), 200, None, answered=True)
+        ]
+        for tool, given in calls.items()
+    }
+
+    assert told["Edit"][1:] == [
+        "  │ a.txt", "  what it was to replace:", "  │ - old", "  │ + new", "  why: No rule allows it.",
+    ]  # fmt: skip
+    assert told["Write"][1:] == [
+        "  │ a.txt",
+        "  all of it, 1 line:",
+        "  │ 1 + new",
+        "  why: No rule allows it.",
+    ]
 
 
 def test_an_edit_of_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -87,6 +87,17 @@ def test_what_needs_a_hand_is_shown_and_the_rest_is_counted(crowd: tuple[str, ..
     ]
 
 
+@pytest.mark.parametrize("reason", ["permission", "plan"])
+def test_who_waits_for_a_person_is_shown_where_there_is_room_for_few(
+    crowd: tuple[str, ...], team: Team, reason: str
+) -> None:
+    asked = ask(team, agent="builder-15")
+    team.agents.save(a_record("builder-15", "waiting", reason=reason, on=asked.id, task="1"))
+
+    (line,) = (line for line in screen(80, 20) if line.startswith("  builder-15 "))
+    assert " asks #1: task 1 Write the" in line
+
+
 def test_who_asks_is_shown_with_the_number_of_the_question(team: Team) -> None:
     asked = ask(team)
     team.agents.update("w1", reason="permission", on=asked.id)
