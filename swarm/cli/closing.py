@@ -14,6 +14,7 @@ from swarm.cli.render import printable
 from swarm.cli.session import Io
 from swarm.core.breaking import hanging, width
 from swarm.core.task import Task, name_tasks, verified
+from swarm.core.transcript import not_permitted
 from swarm.leader.denied import describe_answer, to_tell
 from swarm.leader.going_on import GoingOn, going_on
 from swarm.leader.inheritance import mode_of_leader
@@ -38,7 +39,7 @@ _LABEL_CELLS = 9
 def print_closing(team: Team, result: RunResult, io: Io) -> None:
     """Print how the run ended, each task in one line, and what a person can do next."""
     screen, swarm = _Screen(io), _command()
-    io.print(f"{_said(result)} ({result.elapsed_seconds:.1f} s).")
+    screen.tell(f"{_said(result)} ({result.elapsed_seconds:.1f} s).")
     for line in table([_row(task, result.undone) for task in result.tasks], limit=io.columns, flexible=2):
         io.print(line)
     for line in _reasons(result):
@@ -83,24 +84,29 @@ class _Screen:
 
 
 def _reasons(result: RunResult) -> Iterator[str]:
-    """Yield why tasks did not get done, who ended early, and what was denied."""
+    """Yield why tasks did not get done, who ended early, and what was denied; no denial is told twice."""
+    done = {task.id for task in result.tasks if task.status == "completed"}
+    denials = to_tell(result.questions, done, result.began)
+    told = {
+        (str(request.get("task")), str(request.get("tool"))) for one in denials if (request := one.request)
+    }
     left = [task for task in result.tasks if task.status != "completed" and task.reason]
     for task in left:
+        if any(task.id == of and not_permitted(tool) in str(task.reason) for of, tool in told):
+            continue
         reason = _GIVEN_BACK if (task.status, task.reason) == ("pending", "stopped") else task.reason
         yield f"task {task.id}: {reason}"
     for name, why in result.gone.items():
         if not any(why in str(task.reason) for task in left):
             yield f"{name} ended early: {why}"
-    done = {task.id for task in result.tasks if task.status == "completed"}
-    for answer in to_tell(result.questions, done, result.began):
-        yield describe_answer(answer)
+    yield from map(describe_answer, denials)
 
 
 def _what_it_does(rest: GoingOn, mode: str | None) -> str:
     if rest.rules:
         return "" if mode == NEVER_ASKS else "without --allow you are asked"
     if rest.asks_again:
-        return "what was denied is asked for again"
+        return "what was not allowed is asked for again"
     if rest.retried:
         stays = "stays as it is" if len(rest.retried) == 1 else "stay as they are"
         return f"without the retry {name_tasks(rest.retried)} {stays}"

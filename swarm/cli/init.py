@@ -165,7 +165,7 @@ class _Desk:
         self._io = io
 
     def say(self, text: str) -> None:
-        self._io.err.write(f"{text}\n")
+        self._io.err.write(f"{self._io.fit_err(text)}\n")
         self._io.err.flush()
 
     def ask(self, question: str, default: str, read: Callable[[str], T]) -> T:

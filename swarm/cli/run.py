@@ -136,7 +136,8 @@ def drive(
         else:
             print_closing(team, result, io)
             io.flush()
-            _tell_what_was_played(loaded, io)
+            if result.outcome == "completed":
+                _tell_what_was_played(loaded, io)
     return result.exit_code
 
 

@@ -41,8 +41,13 @@ def latest(answers: Iterable[Resolution]) -> tuple[Resolution, ...]:
 
 
 def refused(answers: Iterable[Resolution]) -> tuple[Resolution, ...]:
-    """Return those that were not yes: each call once, and not at all if it was allowed later."""
-    return tuple(answer for answer in latest(answers) if answer.outcome != "allow")
+    """Return those that were not yes, by task: each call once, and not at all if it was allowed later."""
+    return tuple(sorted((one for one in latest(answers) if one.outcome != "allow"), key=_number_of_task))
+
+
+def _number_of_task(answer: Resolution) -> int:
+    number = str((answer.request or {}).get("task"))
+    return int(number) if number.isdecimal() else 0
 
 
 def to_tell(answers: Iterable[Resolution], done: Collection[str], began: str) -> tuple[Resolution, ...]:

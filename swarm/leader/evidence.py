@@ -16,7 +16,7 @@ from swarm.storage.team import Team
 
 
 def denied_requests(team: Team) -> tuple[Mapping[str, Any], ...]:
-    """Return the requests that were denied, oldest first; a call asked for twice is listed once.
+    """Return the requests that were denied, by task; a call asked for twice is listed once.
 
     One that nobody answered counts as denied. One that was allowed when it was asked for again does not, nor
     one that was left open because its agent was stopped.
