@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from swarm.cli.render import printable
 from swarm.cli.session import Io
+from swarm.core.breaking import hanging
 from swarm.core.identity import suggest_name
 from swarm.core.shown import printable_lines
 from swarm.errors import ConfigError, SwarmError
@@ -165,7 +166,8 @@ class _Desk:
         self._io = io
 
     def say(self, text: str) -> None:
-        self._io.err.write(f"{self._io.fit_err(text)}\n")
+        rows = [row for line in text.split("\n") for row in hanging(line, self._io.error_columns, 2)]
+        self._io.err.writelines(f"{row}\n" for row in rows)
         self._io.err.flush()
 
     def ask(self, question: str, default: str, read: Callable[[str], T]) -> T:

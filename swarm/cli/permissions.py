@@ -67,6 +67,7 @@ def deny(args: Mapping[str, Any], io: Io) -> int:
 def _answer_all(args: Mapping[str, Any], io: Io, outcome: Answer, *, always: bool) -> int:
     only_for_people(io, "answer questions")
     team = team_to_change(args, io)
+    only_for_people(io, "answer questions", team)
     refs = tuple(dict.fromkeys(args["refs"]))
     if not refs:
         where = f"swarm permissions -t {team.name}"

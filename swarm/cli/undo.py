@@ -95,7 +95,7 @@ def _show(team: Team, workspace: str, plan: UndoPlan, io: Io, *, does: bool, loo
 
 def _print(team: Team, workspace: str, plan: UndoPlan, io: Io, *, does: bool) -> None:
     if not plan.commits:
-        io.print_folded(f"nothing to undo: {workspace} is where the run of {team.name} began")
+        io.print_line(f"nothing to undo: {workspace} is where the run of {team.name} began", indent=2)
         return
     verb = "went" if does else "would go"
     io.print(f"{count(len(plan.commits), 'commit')} {verb}, back to {plan.start[:_SHORT]}:")
@@ -103,7 +103,7 @@ def _print(team: Team, workspace: str, plan: UndoPlan, io: Io, *, does: bool) ->
     for line in table(rows, limit=io.columns and io.columns - 2, flexible=1):
         io.print(f"  {line}")
     if does:
-        io.print_folded(f"They are kept; git reset --keep {plan.kept} brings them back")
+        io.print_line(f"They are kept; git reset --keep {plan.kept} brings them back", indent=2)
 
 
 def _object(team: Team, workspace: str, plan: UndoPlan, *, does: bool) -> dict[str, Any]:

@@ -20,7 +20,8 @@ _SWARM_MODULE = re.compile(
     r"(?:-m\s*swarm(?:\.\w+){0,2}|\bswarm/(?:\w+/)?\w+\.py)(?=\s)([^;&|\n]*)", re.IGNORECASE
 )
 _SIDE_BY_SIDE = re.compile(
-    r"\bswarm\W{1,12}(?:t(?:eam)?\W{1,12}[\w-]{1,64}\W{1,12})?(?:approve|deny)\b", re.IGNORECASE
+    r"\bswarm\W{1,12}(?:(?:t(?:eam)?\W{1,12}[\w.-]{1,64}|q|quiet|v|verbose|json)\W{1,12}){0,6}(?:approve|deny)\b",
+    re.IGNORECASE,
 )
 _OUR_CODE = re.compile(
     r"\b(?:import|from)\s+swarm\b|\bswarm\.(?:cli|leader|storage)\b|\brun_module\W{1,4}swarm\b"

@@ -21,6 +21,8 @@ _BELOW_THE_TOP = (
     "bin boot dev etc home lib lib32 lib64 opt proc root run sbin srv sys usr usr/bin usr/lib usr/local "
     "usr/sbin var Applications Library System Users private"
 )
+_USES_MAX = 4_000
+_SET_IN_A_ROW_MAX = 300
 _SYSTEM_FOLDERS = frozenset(("/", *(f"/{name}" for name in _BELOW_THE_TOP.split())))
 
 
@@ -28,6 +30,8 @@ def refusal(command: str, cwd: str, policy: Policy) -> str | None:
     """Say why the command is refused in every mode; None when nothing speaks against it here."""
     if "\0" in command:
         return "it holds a NUL character"
+    if _has_too_many_variables(command):
+        return "it has too many variables to be judged; put it into a script"
     if mentions.names_control_folder(command, cwd, policy):
         return "it names the swarm's own folders, which only the runtime touches"
     if answers.answers_requests(command, policy):
@@ -41,6 +45,21 @@ def refusal(command: str, cwd: str, policy: Policy) -> str | None:
         if found := _protected_target(text, commands, folders, policy):
             return f"it writes {found[0]}: {found[1]}"
     return None
+
+
+def _has_too_many_variables(command: str) -> bool:
+    """Tell whether judging the command would take seconds, in which whoever shares the process stands still.
+
+    Texts of any length are no trouble; variables that are used, or set one behind the other, are put in.
+    """
+    if command.count("$") > _USES_MAX:
+        return True
+    in_a_row = 0
+    for word in command.split():
+        in_a_row = in_a_row + 1 if "=" in word else 0
+        if in_a_row > _SET_IN_A_ROW_MAX:
+            return True
+    return False
 
 
 def _deleted_for_good(commands: list[list[str]], folders: tuple[str, ...], policy: Policy) -> str | None:

@@ -33,6 +33,9 @@ _USUAL = re.compile(r"(?<![\w-])\.claude/(?:teams|tasks)" + _NAME_ENDS)
 _GOES_HOME = re.compile(r"\b(?:cd|pushd|chdir)\s*(?:[;&|)\n]|$)")
 _GLOB = frozenset("*?[" + ANYTHING)
 _OF_A_PROCESS = re.compile(r"/+proc/+[^/]+/+(cwd|root)(?=/|$)")
+_BRACKETS = re.compile(r"\[[!^]?\]?(?:\[:\w+:\]|\[[.=][^\]]*[.=]\]|[^\]/])*\]")
+_SEQUENCE = re.compile(r"\{[^{},\s]{1,12}\.\.[^{},\s]{1,12}\}")
+_ENTERS = re.compile(r"(?:-C=?|--(?:directory|chdir)=)(?=\S)")
 _FOLDERS_MAX = 8
 
 
@@ -88,8 +91,11 @@ def folders_entered(text: str, words: Iterable[str], cwd: str, home: str) -> tup
             folders += [resolve(word, folder, home) for folder in folders]
             folders = list(dict.fromkeys(folders))[:_FOLDERS_MAX]
             wanted = False
-        elif word in ("cd", "pushd", "chdir", "-C", "--directory"):
+        elif word in ("cd", "pushd", "chdir", "-C", "--directory", "--chdir"):
             wanted = True
+        elif found := _ENTERS.match(word):
+            folders += [resolve(word[found.end() :], folder, home) for folder in folders]
+            folders = list(dict.fromkeys(folders))[:_FOLDERS_MAX]
     return tuple(folders)
 
 
@@ -113,7 +119,7 @@ def _joined(word: str, folder: str, home: str) -> str:
 
 
 def _words(text: str) -> Iterator[str]:
-    for word in _WORD_END.split(_UNKNOWN_VARIABLE.sub(ANYTHING, text)):
+    for word in _WORD_END.split(_SEQUENCE.sub("*", _UNKNOWN_VARIABLE.sub(ANYTHING, text))):
         for choice in shell.expand_braces(word) if "{" in word else (word,):
             if choice:
                 yield choice
@@ -161,10 +167,12 @@ def _glob_may_mean_control(path: str, policy: Policy) -> bool:
 
 
 def _step_fits(name: str, pattern: str) -> bool:
+    leaves_hidden_out = not pattern.startswith((".", "["))
+    pattern = _BRACKETS.sub("?", pattern)  # shells know more kinds of them than `fnmatch`
     if ANYTHING in pattern:
         return fnmatch.fnmatchcase(name, pattern.replace(ANYTHING, "*"))
-    if name.startswith(".") and not pattern.startswith((".", "[")):
-        return False  # a star leaves hidden names out
+    if name.startswith(".") and leaves_hidden_out:
+        return False
     return fnmatch.fnmatchcase(name, pattern)
 
 

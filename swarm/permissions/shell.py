@@ -178,7 +178,8 @@ def find_program(words: Sequence[str]) -> str | None:
     """
     text = " ".join(words) + " "
     while True:
-        text = _LEADING_ASSIGNMENTS.sub("", text)
+        set_first = _LEADING_ASSIGNMENTS.match(text)
+        text = text[set_first.end() :] if set_first else text
         word = text.partition(" ")[0]
         ahead = _GO_ON_BEHIND.match(text)
         if ahead is None and word not in _GO_ON:

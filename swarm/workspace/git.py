@@ -18,6 +18,7 @@ from swarm.workspace.git_command import Bounds, GitAnswer, GitStoppedError, Work
 __all__ = ["Bounds", "GitStoppedError", "GitWorkspace", "WorkspaceError"]
 
 _SUBJECT_MAX_CHARS = 120
+_BARE = "safe.bareRepository"
 _NOTHING_TO_COMMIT = (b"nothing to commit", b"nothing added to commit", b"no changes added to commit")
 
 
@@ -63,8 +64,8 @@ class GitWorkspace:
             raise WorkspaceError("run", "git is not installed, or not on PATH", self._path) from error
         except OSError as error:
             raise WorkspaceError("run", str(error.strerror), self._path) from error
-        if answer.code == 0 and not expected:
-            return False  # a bare repository, or the inside of a `.git`
+        if not expected and (answer.code == 0 or _BARE in answer.err):
+            return False  # a bare repository, what looks like one, or the inside of a `.git`
         raise WorkspaceError("find the repository", answer.last_line, self._path, answer.ending)
 
     def has_git_files(self) -> bool:

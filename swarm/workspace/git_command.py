@@ -28,6 +28,12 @@ _OUTPUT_LINES = 20
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _LOCKED = re.compile(r"Unable to create '.*\.lock': File exists|cannot lock ref", re.DOTALL)
 
+_SETTINGS = (
+    *("-c", "core.quotePath=false", "-c", "advice.detachedHead=false"),
+    # Files that an agent writes can be the parts of a bare repository, and its settings name programs.
+    *("-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false"),
+)
+
 # Who commits and which settings hold may come from the environment; which repository is meant may not.
 _KEPT = re.compile(
     r"GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL)|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|GIT_EXEC_PATH|GIT_SSL_\w+"
@@ -113,8 +119,7 @@ def git(
     GitStoppedError when the bounds' stop came first.
     """
     within = bounds or Bounds()
-    options = ["--literal-pathspecs", "-c", "core.quotePath=false", "-c", "advice.detachedHead=false"]
-    line = ["git", *options, *arguments]
+    line = ["git", "--literal-pathspecs", *_SETTINGS, *arguments]
     given = None
     if paths is not None:
         line += ["--pathspec-from-file=-", "--pathspec-file-nul"]
@@ -189,6 +194,6 @@ def _end(
     end_git(process, f"{MARK}={mark}")
     if process.returncode != -signal.SIGKILL:
         return
-    folder = _run(("git", "rev-parse", "--absolute-git-dir"), path, environ, None, Bounds())
+    folder = _run(("git", *_SETTINGS, "rev-parse", "--absolute-git-dir"), path, environ, None, Bounds())
     if folder.code == 0:
         remove_locks(os.fsdecode(folder.out.removesuffix(b"\n")), process.pid, began)

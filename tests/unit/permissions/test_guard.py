@@ -11,6 +11,13 @@ from swarm.permissions.modes import MODES_BUILT
 from swarm.permissions.pipeline import decide
 
 CONTROL = [
+    # what a shell takes for a pattern, and Python does not
+    "touch ~/.claud[[:alpha:]]/teams/demo/permissions/rules.json",
+    "cp rules.json ~/.claud[[:alpha:]]/teams/cpglob/permissions/",
+    "touch ~/.[^b]*/teams/demo/x",
+    "touch ~/.claud{{d..f}}/teams/demo/x",
+    "env -C{root}/teams touch demo/x",
+    "env --chdir={root} touch teams/demo/x",
     # plainly
     "cat ~/.claude/teams/demo/config.json",
     "ls {root}/teams",
@@ -181,6 +188,11 @@ def test_no_file_tool_writes_an_answer_or_what_one_is_judged_by(linked, path, to
 
 
 APPROVALS = [
+    "sed -n '1e env -u SWARM_AGENT -u SWARM_RUN_ID swarm -q approve 1' /etc/hostname",
+    "echo 'swarm -q approve 1' | sh",
+    "git -c alias.x='!swarm --json -t demo deny 1' x",
+    "tar -I 'swarm -q approve 1' -xf x.tar",
+    """python3 -c "import os; os.execvp('swarm', ['swarm', '--json', '-t', 'demo', 'approve', '1'])" """,
     "swarm approve perm-1",
     "swarm deny perm-1",
     "swarm -t demo approve perm-1",
@@ -538,6 +550,16 @@ PIECES = [
     *("'", '"', "\\", "$(", "`", "{", "~/", "*", "/", "..//", "swarm t ", "\\x41", "-m swarm ", "A=a;", "${"),
     *("import swarm ", "> x ", "$(a) ", "env $X approve ", "sw* deny "),
 ]
+
+
+@pytest.mark.parametrize("command", ["x=y " * 400 + "ls", "echo " + "$a" * 4_100])
+def test_more_variables_than_can_be_judged_at_once_are_refused(world, command):
+    assert world.bash(command, "bypassPermissions").why == "immune"
+
+
+@pytest.mark.parametrize("text", ["A" * 200_000, "a = b\n" * 10_000, "x=1\ny\n" * 20_000])
+def test_a_long_text_is_no_trouble(world, text):
+    assert world.bash(f"cat > made.txt <<'EOF'\n{text}\nEOF", "bypassPermissions").behavior == "allow"
 
 
 STEPS_MAX = 2_000_000

@@ -290,3 +290,24 @@ def test_a_repository_of_another_user_is_an_error_not_a_silent_no(repository, mo
 
     with pytest.raises(WorkspaceError, match=r"safe\.directory"):
         GitWorkspace(str(repository)).is_repository()
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_parts_of_a_repository_that_an_agent_writes_are_none(repository, tmp_path, inside):
+    """Git would take them for a bare one, and run what their settings name."""
+    folder = repository / "sub" if inside else tmp_path / "plain"
+    folder.mkdir()
+    for part in ("objects", "refs"):
+        (folder / part).mkdir()
+        (folder / part / "x").write_text("x")
+    (folder / "HEAD").write_text("ref: refs/heads/main\n")
+    (folder / "config").write_text(
+        f"[core]\nrepositoryformatversion = 0\nbare = false\nworktree = {folder}\n"
+        f'fsmonitor = "touch {tmp_path}/ran; false"\n'
+    )
+
+    for look in (lambda: commit(folder, "HEAD"), lambda: GitWorkspace(str(folder)).dirty_paths()):
+        with pytest.raises(WorkspaceError, match="bare"):
+            look()
+
+    assert not (tmp_path / "ran").exists()
