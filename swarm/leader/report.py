@@ -251,7 +251,8 @@ def _summary(text: str) -> Iterator[str]:
     if len(text) <= _FOLD_CHARS and len(lines) <= _FOLD_LINES:
         yield from lines if any(lines) else ("(no summary)",)
         return
-    yield inline(next((line for line in text.splitlines() if line.strip()), ""), at_most=_FOLD_CHARS)
+    first = " ".join(next((line for line in text.splitlines() if line.strip()), "").split())
+    yield from prose(first if len(first) <= _FOLD_CHARS else f"{first[:_FOLD_CHARS].rstrip()}…")
     yield ""
     yield from folded("All that was reported", lines)
 

@@ -219,6 +219,16 @@ def test_the_table_keeps_its_shape(name: str) -> None:
     assert levels.count("h3") == len(CASES[name]().result.tasks)
 
 
+@pytest.mark.parametrize("first", ["# Verified", "===", "- - -", "> ok", "1) x", "```", "| a | b |", "#"])
+def test_the_first_line_of_a_long_summary_begins_nothing(first: str) -> None:
+    text = render_report(findings(a_task("1", f"{first}\n---\n" + "word\n" * 300)))
+    before = [token for token in parsed(text.partition("<details>")[0]) if token.type == "heading_open"]
+    kinds = {token.type for token in parsed(text)}
+
+    assert [token.tag for token in before] == ["h1", "h2", "h2", "h3"]
+    assert not kinds & {"hr", "blockquote_open", "fence"}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_no_folder_of_this_machine_is_in_it(name: str) -> None:
     text = render_report(CASES[name]())

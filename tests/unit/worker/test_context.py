@@ -96,6 +96,19 @@ def test_every_tag_that_is_made_is_explained_to_everybody() -> None:
     assert [trust for trust in ("user", "leader", "project", "none") if f"`{trust}`" not in told] == []
 
 
+def test_the_prompt_holds_what_only_words_can() -> None:
+    """What a model is to help with comes before what it refuses, and nobody else stands in for these."""
+    told = " ".join(static_part().split())
+
+    assert told.index("Help with security work") < told.index("Refuse what is meant to harm")
+    for rule in (
+        "Never make up a URL",
+        "Before you go on, tell `team-lead`",
+        "Do not change what guides or restrains you",
+    ):
+        assert rule in told
+
+
 def test_the_text_of_a_task_is_the_word_of_whoever_wrote_it_last() -> None:
     for facts, head in (
         ({"created_by": "user"}, '<task-text task="7" subject="Rename it" from="user" trust="user">'),
