@@ -75,7 +75,7 @@ def test_of_answers_at_the_same_time_the_first_counts_and_the_others_are_told(
     won = [one for one in said if "outcome" in one]
     assert won == [{"outcome": answer.outcome}]
     assert {(one["code"], one["exit"]) for one in said if one not in won} == {("already_resolved", 4)}
-    assert all("by user at" in one["message"] for one in said if one not in won)
+    assert all("#1 was already " in one["message"] for one in said if one not in won)
     assert (shell.cwd / "ws/a").exists() == (answer.outcome == "allow")
     assert ("The user denied it" in told(api.exchanges[1].body)) == (answer.outcome == "deny")
     assert status_of(shell, "1")["status"] == "completed"
@@ -114,7 +114,7 @@ def test_script_and_person_answer_the_same_question(shell: Shell, first: str) ->
         assert said == {"outcome": "allow"}
     else:
         assert (said["code"], said["exit"]) == ("already_resolved", 4)
-        assert "was denied by team-lead at" in said["message"]
+        assert "#1 was already denied by team-lead at " in said["message"]
     assert (shell.cwd / "ws/a").exists() == (answer.by == "user")
     assert ("by the book" in told(api.exchanges[1].body)) == (answer.by == "team-lead")
 

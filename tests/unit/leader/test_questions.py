@@ -105,7 +105,7 @@ def test_question_that_nobody_asked_is_unknown(team: Team) -> None:
     with pytest.raises(NotFoundError) as caught:
         answer(team, "7", "allow")
     assert (caught.value.code, caught.value.exit_code) == ("no_such_request", 3)
-    assert "'7'" in str(caught.value)
+    assert "#7" in str(caught.value)
 
 
 GONE: dict[str, dict[str, Any]] = {
