@@ -219,7 +219,7 @@ async def test_cancelling_leaves_one_result_each(bench: ToolBench, probe: Probe,
         bench.use("Probe", label="last", looks=False),
     ]
     turn = asyncio.ensure_future(bench.turn(*calls))
-    await eventually(lambda: probe.running == 1 + looks)
+    await eventually(lambda: bench.heard and probe.running == 1 + looks)
     turn.cancel()
     with pytest.raises(asyncio.CancelledError):
         await turn
