@@ -10,13 +10,14 @@ from swarm.cli.line_input import drop_typed
 from swarm.cli.question import question_lines, reference, summary
 from swarm.cli.session import Io
 from swarm.core.permission import PermissionRequest
+from swarm.leader.questions import open_questions
 from swarm.storage.team import Team
 
 _QUIET = frozenset({"team_created", "task_created", "agent_ready", "mail_sent", "mail_acknowledged"})
 
 
 class PlainLines:
-    """Prints what comes from this place in the event log on. Nothing is read but what was added to it.
+    """Prints what comes from this place in the event log on, and the questions that are open or get so.
 
     With `-q` and `--json` it is only questions, in a line each: somebody has to hear of them.
     """
@@ -25,32 +26,29 @@ class PlainLines:
         self._team = team
         self._io = io
         self._offset = since
-        self._has_asked = False
+        self._asked: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.look()
-        if self._has_asked:
+        if self._asked:
             drop_typed(self._io.source)
 
     def look(self) -> None:
         """Print what happened since the last look."""
         for offset, event in self._team.events.read(self._offset):
             self._offset = offset + 1  # inside this line: its torn rest is no event
-            if event.event in _QUIET:
-                continue
-            self._io.note(event_line(event))
-            if event.event == "permission_requested":
-                self._tell_question(str(event.data.get("request", "")))
+            if event.event not in _QUIET:
+                self._io.note(event_line(event))
+        for question in open_questions(self._team):
+            if question.asker == "alive" and question.request.id not in self._asked:
+                self._asked.add(question.request.id)
+                self._tell_question(question.request)
 
-    def _tell_question(self, request_id: str) -> None:
-        """Tell a question that is still open, in full unless only what matters is to be said."""
-        request = next((one for one in self._team.permissions.pending() if one.id == request_id), None)
-        if request is None:
-            return
-        self._has_asked = True
+    def _tell_question(self, request: PermissionRequest) -> None:
+        """Tell a question in full, unless only what matters is to be said."""
         if self._io.quiet or self._io.json:
             what = summary(request, unicode=self._unicode)
             self._io.urge(f"{what}   (swarm permissions {reference(request)} -t {self._team.name})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io as text_io
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -112,3 +113,12 @@ def test_each_event_is_printed_once_and_quiet_ones_never(team: Team) -> None:
         lambda: None,
     )
     assert lines == ["w1 died: killed"]
+
+
+def test_one_that_was_asked_before_is_printed_too(team: Team) -> None:
+    """A question outlives its leader: whoever resumes the run is asked."""
+    asked(team, "make all")
+    err = text_io.StringIO()
+    size = Path(team.layout.events).stat().st_size
+    PlainLines(team, Io(text_io.StringIO(), err, text_io.StringIO(), {}), size).look()
+    assert err.getvalue().startswith("#1 w1 (task 7) wants Bash in /srv/app")
