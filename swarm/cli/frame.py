@@ -38,12 +38,14 @@ class Typing(Value):
     """The line at the bottom: what was typed so far, and what the last answer came to.
 
     `listens`: somebody can type; without it questions are shown with the commands that answer them.
+    `shows`: the id of the question that he wants to see, for which the lists make room.
     """
 
     listens: bool = False
     text: str = ""
     said: str = ""
     is_bad: bool = False
+    shows: str = ""
 
 
 class Size(Value):
@@ -139,21 +141,22 @@ def _bottom(sight: Sight, size: Size, typing: Typing, now: float) -> list[Text]:
     said = _said(typing, size)
     if not sight.questions:
         return said
-    least = 2 if size.rows >= _SMALL else 1
+    first, *others = sight.questions
+    is_wanted = first.id == typing.shows
+    least = 0 if is_wanted else 2 if size.rows >= _SMALL else 1
     lists = 1 + min(least, len(sight.tasks)) + min(least, len(sight.agents))
     room = max(_LEAST_QUESTION, size.rows - lists - len(said) - 1)
-    first, *others = sight.questions
     places = min(len(others), _OTHERS_MOST, max(0, room - _LEAST_QUESTION - 1))
-    listed = _others(others, sight.team, size, places, now)
     lines = question_lines(
         first,
         size.columns,
-        max(1, room - len(listed) - 1),
+        max(1, room - 1 - (0 if is_wanted else places)),
         unicode=size.unicode,
         color=size.color,
         now=now,
         team=sight.team,
     )
+    listed = _others(others, sight.team, size, min(places, max(0, room - 1 - len(lines))), now)
     rule = Text(("─" if size.unicode else "-") * size.columns, style="dim")
     return [rule, *lines, *listed, *said]
 
@@ -194,13 +197,13 @@ def _input_line(sight: Sight, size: Size, typing: Typing) -> tuple[list[Text], i
     shown = cut_start(text, max(1, size.columns - len(_PROMPT) - 1), unicode=size.unicode)
     line = Text.assemble((_PROMPT, "bold"), shown)
     cursor = width(line.plain)
-    hint = _hint(sight, size, size.columns - cursor - _HINT_GAP)
+    hint = _hint(sight, size, typing, size.columns - cursor - _HINT_GAP)
     if hint:
         line.append(f"{'   ' if text else '  '}{hint}", style="dim")
     return [line], min(cursor, size.columns - 1)
 
 
-def _hint(sight: Sight, size: Size, room: int) -> str:
+def _hint(sight: Sight, size: Size, typing: Typing, room: int) -> str:
     """Return what can be typed; for less room without what can be learnt from the help."""
     if not sight.questions:
         return ""
@@ -209,8 +212,12 @@ def _hint(sight: Sight, size: Size, room: int) -> str:
     answers = (f"y {ref} = yes", f"n {ref} WHY = no")
     always = (f"a {ref} = always",) if first.suggested_rule else ()
     show, ask = tuple(f"{one} = show it" for one in more), ("? = help",)
+    brief: tuple[str, ...] = answers
+    if first.id == typing.shows:
+        show = ("Enter = back",)
+        brief = (answers[0], *show)
     dot = " · " if size.unicode else " | "
-    ways = ((*answers, *always, *show, *ask), (*answers, *show, *ask), (*answers, *ask), ask)
+    ways = ((*answers, *always, *show, *ask), (*answers, *show, *ask), (*brief, *ask), ask)
     return next((hint for hint in map(dot.join, ways) if width(hint) <= room), "")
 
 

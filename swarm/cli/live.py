@@ -102,7 +102,7 @@ class LiveView:
 
     def _take(self, line: str) -> None:
         if not line.strip():
-            self._said_until = 0.0
+            self._said_until, self._in_full = 0.0, None
             return
         try:
             said = self._desk.take(line, self._began_with)
@@ -151,7 +151,7 @@ class LiveView:
         columns, rows = self._screen.size
         size = Size(columns=columns, rows=rows, unicode=self._unicode, color=True)
         said = self._said if time.monotonic() < self._said_until else Typing()
-        typing = said.replace(listens=self._input.reads, text=self._input.text)
+        typing = said.replace(listens=self._input.reads, text=self._input.text, shows=self._in_full or "")
         frame = draw(self._sight, size, typing, self._team.clock.now())
         lines = [self._painter.paint(line) for line in frame.lines]
         self._screen.show(lines, (columns, rows), frame.cursor)

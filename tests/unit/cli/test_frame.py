@@ -137,8 +137,9 @@ def text_of(frame: Frame) -> str:
     [
         Typing(),
         Typing(listens=True, text="n 3 because 測試 " * 20, said="word " * 200, is_bad=True),
+        Typing(listens=True, shows="perm-3"),
     ],
-    ids=["looks on", "types"],
+    ids=["looks on", "types", "wants to see one"],
 )
 def test_it_never_leaves_the_terminal(
     sight: Sight, columns: int, rows: int, unicode: bool, typing: Typing
@@ -261,6 +262,30 @@ def test_a_long_call_leaves_room_for_the_lists_and_the_answer() -> None:
     assert "always: adds the rule" in text
     assert "asks #3" in text
     assert lines[-1].startswith("> ")
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (60, 15), (40, 10)])
+def test_for_a_question_that_somebody_wants_to_see_the_lists_make_room(columns: int, rows: int) -> None:
+    wanted = a_question(4, input={"command": "\n".join("abcdefgh"[: rows // 3])})
+    sight = ASKED.replace(questions=(wanted, a_question(3), a_question(5)))
+
+    lines = [line.plain for line in shown(sight, columns, rows, Typing(listens=True, shows="perm-4")).lines]
+
+    assert lines[0].startswith(" swarm  rename-api")
+    assert sum(line.startswith("  │ ") for line in lines) >= rows // 3
+    assert "Enter = back" in lines[-1]
+
+
+def test_of_a_long_one_that_somebody_wants_to_see_more_is_shown() -> None:
+    long = a_question(3, input={"command": "\n".join(f"echo {number}" for number in range(200))})
+    sight = SMALL.replace(questions=(long,))
+
+    usual, wanted = (
+        text_of(shown(sight, 80, 24, Typing(listens=True, shows=wish))).count("> echo")
+        for wish in ("", "perm-3")
+    )
+
+    assert wanted > usual
 
 
 def test_what_was_typed_stands_at_the_bottom_with_the_cursor_behind_it() -> None:

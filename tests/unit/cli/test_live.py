@@ -164,10 +164,11 @@ def test_a_number_shows_that_question_in_full_and_the_hint_is_about_it(team: Tea
         keyboard.type("2")
         keyboard.enter()
         text = watched.text()
-
-    assert "│ $ pip install two" in text
-    assert "#1 w1 (task 7) wants Bash: pip install one" in text
-    assert ">   y 2 = yes · n 2 WHY = no · a 2 = always · 1 = show it · ? = help" in text
+        assert "│ $ pip install two" in text
+        assert "#1 w1 (task 7) wants Bash: pip install one" in text
+        assert ">   y 2 = yes · n 2 WHY = no · a 2 = always · Enter = back · ? = help" in text
+        keyboard.enter()
+        assert "│ $ pip install one" in watched.text()
 
 
 def test_what_was_typed_for_one_question_does_not_answer_another(team: Team, watched: Watched) -> None:
