@@ -117,7 +117,6 @@ class Journal:
         self.forget()
         self._open()
         replay = Replay(above)
-        self._size = self._stat().st_size
         self._read_on(replay)
         return replay
 
@@ -183,6 +182,7 @@ class Journal:
         fd = self._fd = self._find(lambda: syscalls.find_file(self._path, os.O_RDWR | os.O_APPEND))
         state = syscalls.stat_file(fd, self._path)
         self._file = (state.st_dev, state.st_ino)
+        self._size = state.st_size  # of this very file: what the path named a moment ago may be another
         return fd
 
     def _start_over(self) -> None:
@@ -203,7 +203,7 @@ class Journal:
             self._start_over()
         self._fd = None
         try:
-            self._size = syscalls.stat_file(self._open(), self._path).st_size
+            self._open()
         finally:
             syscalls.close(old)
         self._offset = 0

@@ -231,6 +231,27 @@ def open_journal(team: Team) -> Iterator[Journal]:
         journal.close()
 
 
+def test_journal_that_is_replaced_while_it_is_opened_is_read_whole(
+    team: Team, store: TaskStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The size that was looked up first is that of the file before."""
+    add(store, "a")
+    store.rewrite()
+    with open_journal(team) as journal:
+        journal.forget()
+        look = journal._stat
+
+        def look_and_lose() -> os.stat_result:
+            found = look()
+            add(store, *"bcdefgh")
+            store.rewrite()
+            return found
+
+        monkeypatch.setattr(journal, "_stat", look_and_lose)
+        journal.refresh()
+        assert len(journal.table.tasks()) == 8
+
+
 def test_journal_that_was_replaced_by_an_empty_one_is_read_anew(team: Team, store: TaskStore) -> None:
     add(store, "first")
     with open_journal(team) as journal:
