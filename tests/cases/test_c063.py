@@ -65,6 +65,10 @@ def kill(team: LiveTeam) -> None:
     wait_until(lambda: start_ticks(pid) is None, timeout=20, what="it is gone")
 
 
+def turns_of(team: LiveTeam) -> int:
+    return sum(line["type"] == "assistant" for line in team.lines("w1"))
+
+
 def answered(body: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the results to the calls of the last turn."""
     rows = [tool_results(message) for message in body["messages"]]
@@ -83,6 +87,8 @@ def test_who_was_killed_goes_on(isolated_home: Path, place: dict[str, Any], mome
             assert shell.swarm(*words, **place, **access(api)).code == 0
             if MOMENTS[moment]:
                 wait_until((team.workspace / "ran").exists, timeout=40, what="the command runs")
+                if moment.startswith("between"):
+                    wait_until(lambda: turns_of(team) == 2, timeout=40, what="the turn is written down")
             else:
                 at = api.exchanges
                 wait_until(lambda: len(at) == 2 and at[1].events_sent > 3, timeout=40, what="it streams")
