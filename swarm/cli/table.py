@@ -59,9 +59,9 @@ _RUN_VERBS = (
         not_built=("--detach",),
         detail=(
             "Exit code: 0 all completed; 1 a bug in swarm; 2 a wrong option or file; 4 refused, as for a "
-            "name that is taken or changes that are not committed; 5 something was denied; 6 some task "
-            "failed, or nobody is left who could do it; 7 the budget is spent; 75 busy, try again; 124 out "
-            "of time; 130 interrupted."
+            "name that is taken or changes that are not committed; 5 a task needed what was denied; 6 some "
+            "task failed, or nobody is left who could do it; 7 the budget is spent; 75 busy, try again; 124 "
+            "out of time; 130 interrupted."
         ),
     ),
     Verb(
