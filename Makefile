@@ -1,6 +1,6 @@
 # Everything runs in .venv, which each target makes first if it must. `make help` lists the targets.
 PYTHON ?= python3
-WORKERS ?= 2
+WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
