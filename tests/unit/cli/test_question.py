@@ -55,7 +55,7 @@ def test_it_says_who_wants_what_where_why_and_what_always_would_do() -> None:
 @pytest.mark.parametrize("columns", range(20, 120))
 def test_the_time_that_is_left_is_read_in_one_piece(columns: int) -> None:
     """And what happens at its end is told unless that costs a line of the call."""
-    request = asked(cwd="/srv/work/a-project/with-a-long-name/app", command="ls")
+    request = asked(cwd="/srv/apps/a-project/with-a-long-name/app", command="ls")
 
     lines = shown(request, columns)
     small = shown(request, columns, len(lines) - 1)
